@@ -1,4 +1,4 @@
-"""Commands beside the gate: in goes ``python -m pytest_draft COMMAND ...``, out comes an exit code.
+"""The commands beside the gate: ``python -m pytest_draft COMMAND ...`` runs one and returns its exit code.
 
 Each command is a module with ``add_arguments(parser)`` and ``run(arguments) -> int``, whose import is light: what it
 works with is imported when it runs. 0: done; 1: refused, with one line that says why; 2: wrong usage; 130: stopped by

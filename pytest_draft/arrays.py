@@ -1,4 +1,4 @@
-"""Names of the kinds of arrays that the package works with."""
+"""Names for the types of arrays in this package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of which only so much is read: in goes a path, out come its bytes or their SHA-256, or an error of the system.
+"""Reads files only up to a limit: their bytes, or their SHA-256.
 
 Whoever reads here does so in the process of pytest itself, where nothing else caps what a file may take: a file can be
 a device, sparse and of any length, or grow while it is read.

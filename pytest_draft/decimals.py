@@ -1,4 +1,4 @@
-"""The shortest decimal between two numbers: in go both, out comes a number of few digits."""
+"""The shortest decimal between two numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents that people write by hand: in go a TOML text and a shipped schema's name, out comes all that is wrong."""
+"""TOML documents that people write by hand: checks them against a shipped schema and reports all mistakes."""
 
 from __future__ import annotations
 

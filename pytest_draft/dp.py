@@ -1,4 +1,4 @@
-"""Differentially private forests to release: in go rows, labels and a privacy budget, out comes a fitted estimator.
+"""Differentially private forests to release, as scikit-learn estimators with a privacy budget.
 
 Splits are random and never see the rows. Every tree counts all rows; what is released of each leaf is its count of
 each class behind noise, cut to a whole number (DRAFT-DP, SaTML 2026, section II-B and appendix C-B, after Fletcher and

@@ -119,7 +119,7 @@ class UnsupportedArtifactError(ArtifactError):
 
 
 class SeveralModelsError(UnsupportedArtifactError):
-    """The file holds several models, and which one is meant was not said; `places` tells where they stand."""
+    """The file holds several models, and which one is meant was not said; `places` says where they are."""
 
     kind = "several models"
 

@@ -1,4 +1,4 @@
-"""Text that is not ours: in goes a name, a sentence or whole plain values, out comes what cannot act where it is shown.
+"""Text that is not ours, made harmless: names, sentences and plain values that cannot act where they are shown.
 
 Names in a model file, a table, a policy or a folder can hold line breaks, terminal codes, characters that turn the
 direction of a line or that nobody sees, bytes that are no text, and commands to the program that reads a build's log:

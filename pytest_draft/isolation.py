@@ -1,4 +1,4 @@
-"""An examination in a process of its own: in goes a `Case`, out comes what `examine` finds out there.
+"""An examination in a process of its own: returns what `examine` finds out about a `Case` there.
 
 Whatever becomes of that process (a crash, too much memory, too much time) is a reason in the examination. The
 process is killed when this one is interrupted, and ends by itself when this one is gone. No engine is imported here
@@ -50,7 +50,7 @@ START_SECONDS = 120.0
 """A child that has not begun by then is killed."""
 
 COMPILE_SECONDS = 600.0
-"""A child whose time box stands still, because code is compiled, is killed when it has told nothing new for so long."""
+"""A child that compiles code, so that its time box stands still, is killed when it reports nothing for so long."""
 
 _LOOK_SECONDS = 0.05  # between two looks at a child's memory
 _TELL_SECONDS = 0.2  # between two messages about its progress
@@ -123,7 +123,7 @@ class Children:
     def start(self) -> None:
         """Start a child, so that it has imported the engine when the first case comes."""
         if self._idle is None:
-            with suppress(_EndedError):  # the first case will tell
+            with suppress(_EndedError):  # the first case will show it
                 self._idle = _Child()
 
     def close(self) -> None:
@@ -133,7 +133,7 @@ class Children:
             self._idle = None
 
     def wrong(self, case: Case) -> str | None:
-        """Return one line on what is wrong with a case before any work; None for nothing, or where nobody can tell.
+        """Return one line on what is wrong with a case before any work; None for nothing, or where nobody can know.
 
         Its training data are in a file.
         """

@@ -1,4 +1,4 @@
-"""What the attacker knows besides the domain: in go a forest, an adversary's name and the data, out come `Groups`.
+"""What the attacker knows besides the domain: `Groups` of rows, by the adversary's name and the data.
 
 An adversary is written as a name, with side knowledge behind it: ``artifact+columns:age,sex``,
 ``published+rows:25%``, ``artifact+informed``. Side knowledge is the one way by which the truth enters an attack, so

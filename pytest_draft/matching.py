@@ -1,4 +1,4 @@
-"""Minimum-cost matching: in go two sets of rows, out comes how far they are apart, exact or as marked bounds.
+"""Minimum-cost matching: how far two sets of rows are apart, exact or as marked bounds.
 
 The distance of two rows is a weighted sum of absolute differences by column, which is a metric. So equal rows
 can be matched first: in an optimal matching that splits a pair of equal rows, swapping partners costs nothing
@@ -142,7 +142,8 @@ def encoded_weights(domain: Domain, known: Sequence[int] = ()) -> Weights:
 def original_weights(domain: Domain, known: Sequence[int] = ()) -> Weights:
     """Return the weights of the error on original attributes: a one-hot group counts once.
 
-    A value of a group that has no column of its own is told by the others' alone, and counts half where it is mistaken.
+    A value of a group that has no column of its own is determined by the others' alone, and counts half where it is
+    mistaken.
     """
     encoded = encoded_weights(domain, known)
     common = encoded.total / float(encoded.counted.sum())

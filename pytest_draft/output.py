@@ -1,4 +1,4 @@
-"""All files that are written: in goes a path, out comes an open file that takes its place when it is whole.
+"""Writes files: an open file takes the place of its path only when it is complete.
 
 Run as root, or in a folder that others can write to, nothing but a regular file or a new name is ever replaced: links
 are resolved first, and the file beside, which takes the place, has a name that nobody can know before it is there.
@@ -32,7 +32,7 @@ def place_of(path: str | os.PathLike[str]) -> Path:
     NotRegularError
         Where something stands there that is no regular file.
     OSError
-        Where nobody can tell.
+        Where nobody can know.
     """
     place = Path(os.path.realpath(path))
     _mode(place)

@@ -1,4 +1,4 @@
-"""How far a judgement is: in go the stages of its search and their figures, out come `Progress` messages.
+"""Progress of a judgement: the stages of its search and their figures, as `Progress` messages.
 
 Aggregates only: a stage's name, one figure, seconds.
 """
@@ -41,12 +41,12 @@ Tell = Callable[[Progress], None]
 
 
 class StageClock:
-    """Adds up the seconds of each stage, by name, beside other figures of a search; tells where it stands.
+    """Adds up the seconds of each stage, by name, beside other figures of a search; reports where it stands.
 
     Parameters
     ----------
     timebox : TimeBox or None
-        Of the whole judgement; needed where there is something to tell.
+        Of the whole judgement; needed where there is something to report.
     tell : callable or None
         Gets a `Progress` whenever a stage begins and a figure is noted; it should be quick.
     """
@@ -85,7 +85,7 @@ class StageClock:
         self.tell()
 
     def tell(self) -> None:
-        """Tell where it stands."""
+        """Report where it stands."""
         if self._listener is not None and self._timebox is not None:
             box = self._timebox
             if CLOCK.stands:

@@ -1,4 +1,4 @@
-"""Scales that an outlier does not stretch: in go true rows, out come how near is close, and rows on another scale.
+"""Scales that an outlier does not stretch: what counts as close, and rows on another scale.
 
 One salary of 50 million makes all other salaries equal by range: every guess is right to within 1 % of it, and so are
 other people's rows. A single guess between it and the others is as wrong as all the rest together can be, and hides
@@ -92,7 +92,7 @@ def near(weights: Weights, rows: Rows) -> Weights:
 
 
 def without_far_out(rows: Rows, domain: Domain) -> RisingScale | None:
-    """Return the scale on which far-out values are the nearest ones that are not, as is all beyond in the domain.
+    """Return the scale on which far-out values become the nearest value that is not far out, in the domain too.
 
     Parameters
     ----------

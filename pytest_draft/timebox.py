@@ -2,7 +2,7 @@
 
 The wall clock guards: a judgement never takes longer, but for what is compiled once on each machine. The effort counts
 the work that was done, in units that do not depend on the machine's speed or load, so a search that the effort ends is
-the same on every run; where the clock ends one instead, that is told (`TimeBox.by_clock`).
+the same on every run; where the clock ends one instead, that is noted (`TimeBox.by_clock`).
 
 No step begins or stays away because of how long it should take. Each begins while there is time, and looks whether the
 box has ended: between two chunks of NumPy's or SciPy's work at the box itself, in compiled code, which holds no lock of

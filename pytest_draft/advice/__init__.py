@@ -1,1 +1,1 @@
-"""What to do about a failure: in go a model and its training data, out comes a setting whose hardened file passes."""
+"""What to do about a failure: finds a setting of the model whose hardened file passes."""

@@ -1,4 +1,4 @@
-"""The advice that the API returns: what a search has found, with the ways to show it."""
+"""The advice that `pytest_draft.advise` returns: the recommendation, and the ways to show it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Advice on a model: in go a model, its training data and a policy, out comes what to train so that it passes."""
+"""Advice on a model: takes a model, its training data and a policy, and returns what to train so that it passes."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def advise(
     metric : str, optional
         Name of a scorer of scikit-learn; ``roc_auc``, ``roc_auc_ovr`` or ``r2`` by the kind of the model.
     minutes : float
-        For all of it.
+        For the whole search.
     policy : path-like, optional
         A policy's file, or the name of a shipped one; the default policy.
     level : str

@@ -1,4 +1,4 @@
-"""The choice: in go all settings that were tried, out comes the one to release, by the one-standard-error rule."""
+"""Chooses which of the tried settings to release, by the one-standard-error rule."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pytest_draft.advice.facts import Line, Setting, Tried
 
 
 def presumed(lines: Iterable[Line], tried: Mapping[Setting, Tried]) -> set[Setting]:
-    """Return settings that were not judged, and stand behind one that passed in their line: they have fewer leaves."""
+    """Return the settings taken to pass unjudged: they come after one that passed in their line, with fewer leaves."""
     found: set[Setting] = set()
     for line in lines:
         passed = False
@@ -43,12 +43,12 @@ def pick(
     below : float
         Only settings with fewer leaves.
     without : collection of Setting
-        Those that are out of question.
+        Settings to leave out.
 
     Returns
     -------
     Tried or None
-        It may not have been judged yet, where a setting with more leaves in its line has passed.
+        It may not have been judged yet, if a setting with more leaves in its line has passed.
     """
     behind = presumed(lines, tried)
     passing = [

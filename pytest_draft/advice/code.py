@@ -1,4 +1,4 @@
-"""What to run: in goes an owner and a setting, out come the Python that trains it and the commands that release it."""
+"""What the owner runs: the Python that trains a setting and the commands that release it."""
 
 from __future__ import annotations
 
@@ -134,6 +134,6 @@ def release_commands(owner: Owner, setting: Setting, level: str, policy: str | N
 
 
 def _beside(path: str, what: str) -> str:
-    """Return the path of another file in the same folder, so named that it tells what it is."""
+    """Return the path of another file in the same folder, so named that it shows what it is."""
     pure = PurePath(path)
     return str(pure.with_name(f"{pure.stem}-{what}.joblib"))

@@ -1,4 +1,4 @@
-"""The advice as JSON: in goes advice, out come plain values as ``advice.schema.json`` has them."""
+"""The advice as JSON: plain values as ``advice.schema.json`` describes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What advice is made of: in go figures, out come frozen settings, scores and judgements. Aggregates only."""
+"""What advice consists of: frozen settings, scores and judgements. Aggregates only."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Tried:
 
     setting: Setting
     leaves: int | None = None
-    """Of all trees; told from a few trees until it is judged."""
+    """Of all trees; estimated from a few of them until the setting is judged."""
     score: Score | None = None
     """By cross-validation."""
     hardened: Judgement | None = None

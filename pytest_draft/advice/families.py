@@ -1,4 +1,4 @@
-"""Families of settings: in go an owner's model and its sizes, out come lines of settings, the most leaves first."""
+"""Families of settings to search: for an owner's model, lines of settings that begin with the most leaves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judgements: in goes a trained model, out comes what the gate says of its file, which nobody else sees and is removed.
+"""Judges trained models: each is written to a private file, judged by the gate, and removed.
 
 It is the gate itself: the file is written, read and attacked in a process of its own, and judged by the policy.
 """
@@ -48,7 +48,7 @@ _PREFIX, _LOCK = "pytest-draft-advise-", "in-use.lock"
 
 
 def remove_abandoned() -> None:
-    """Remove the folders that killed runs of this user have left: the models in there tell of training data."""
+    """Remove the folders that killed runs of this user have left: the models in there reveal training data."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         with suppress(OSError):  # it is gone, or in use: `Timeout` is an OSError, too
             status, lock = folder.lstat(), folder / _LOCK

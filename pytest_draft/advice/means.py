@@ -1,4 +1,4 @@
-"""What the search works with: in goes a setting, out come its leaves, scores and judgements, by models trained anew."""
+"""Trains the model of a setting, and returns its number of leaves, its score and its judgement."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pytest_draft.advice.owner import BAGS, TREES, Owner, n_leaves
 from pytest_draft.advice.scoring import Scorer
 
 FEW_TREES = 5
-"""Trees from which the leaves of a forest are told before it is judged."""
+"""Trees from which the leaves of a forest are estimated before it is judged."""
 
 Told = Callable[[float], None]
 

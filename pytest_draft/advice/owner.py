@@ -1,4 +1,4 @@
-"""The owner's model and rows: in go a file or an estimator and a table, out comes what can be trained again."""
+"""The owner's model and rows, read from a file or an estimator and a table so that the model can be trained again."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Owner:
     target: str
     """Name of the label column, or array."""
     fitted_like: Any
-    """The model as it was given, which tells its columns and classes."""
+    """The model as it was given, which has its columns and classes."""
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""The advice as a page: in goes advice, out comes one HTML file that needs no other, no script and no network."""
+"""The advice as one HTML file that needs no other file, no script and no network."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Point:
     """One setting of the plot."""
 
     title: str
-    """What is told where the pointer is on it."""
+    """What is shown where the pointer is on it."""
     kind: str
     """Its verdict, by which it is drawn."""
     marks: tuple[Mark, ...]

@@ -1,4 +1,4 @@
-"""What a search for a setting has found: one frozen object that table, page and JSON are made from."""
+"""The result of a search for a setting: one frozen object from which table, page and JSON are made."""
 
 from __future__ import annotations
 

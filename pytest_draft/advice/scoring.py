@@ -1,4 +1,4 @@
-"""Scores: in go a setting and the owner's rows, out comes how well it predicts rows that it has not seen."""
+"""Scores: how well the model of a setting predicts rows that it was not trained on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The search: in go lines of settings and what scores and judges them, out comes all that was tried, and the pick.
+"""The search through lines of settings: returns all that were tried, and the one to release.
 
 Within a line the leak falls with the number of leaves, so each is bisected, from where the bar was met in the others.
 The pick of the sweep is judged again with fresh seeds; where one of these judgements does not pass, the next stricter
@@ -23,7 +23,7 @@ _LAST = 0.45  # of the time, at most, that is kept for the last judgements
 _LEAST_SECONDS = 1.0  # of a judgement that is worth beginning
 _MOST_PLAIN = 4  # plain files that are judged in the end
 _EARLY = 0.6  # of its box: a judgement that has ended before was not ended by it
-_SLOWER = 1.25  # than the slowest of the last judgements, another one at most, as far as can be told
+_SLOWER = 1.25  # than the slowest of the last judgements, another one at most, as far as can be known
 _STRIDE = 3.0  # from the fewest leaves that do not pass to where the bar is looked for, where nothing passes yet
 _PER_LINE = 2.5  # judgements, about, for the estimate of what is left
 
@@ -78,7 +78,7 @@ def search(
     lines : list of tuple of Setting
         Of settings with ever fewer leaves.
     timebox : TimeBox
-        For all of it.
+        For the whole search.
     seconds, full_seconds : float
         Time boxes of a judgement of the sweep, and of the last ones.
     say : callable

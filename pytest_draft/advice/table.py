@@ -1,4 +1,4 @@
-"""The advice as text: in goes advice, out come lines for a terminal, or Markdown for a job summary."""
+"""The advice as text: lines for a terminal, or Markdown for a job summary."""
 
 from __future__ import annotations
 

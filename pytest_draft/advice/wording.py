@@ -1,4 +1,4 @@
-"""What people read of advice in every format: in goes advice, out come its sentences and the cells of its table."""
+"""The wording of advice in every format: its sentences and the cells of its table."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""How close anybody could get: in go a file and the true rows, out comes what other datasets explain it as well."""
+"""How close anybody could get: from a file and the true rows, which other datasets explain the file as well."""

@@ -1,4 +1,4 @@
-"""The search for other datasets that explain a file, beside an attack: in goes how to look, out come `Alternatives`.
+"""The search for other datasets that explain a file, which runs beside the attack.
 
 It runs in a thread of its own, and shares nothing with the attack. The truth is where it begins; nothing of it reaches
 the attack.
@@ -120,5 +120,5 @@ class AlternativesSearch:
             self.explained = False
         except OutOfTimeError:
             self._found = None
-        except BaseException as error:  # told to whoever asks for the result
+        except BaseException as error:  # raised again for whoever asks for the result
             self._failed = error

@@ -1,4 +1,4 @@
-"""Other datasets that explain exact counts as the truth does: out comes an `AlternativesSearch`."""
+"""The search for other datasets that explain exact counts as well as the truth does."""
 
 from __future__ import annotations
 
@@ -245,7 +245,7 @@ def search(
         truth = explained(forest, domain, rows, labels, times, known, known_rows, extremes, stop.require)
         if truth is None:
             raise NotExplainedError
-        # The values of a regressor's leaves tell more of a row than counts do: each row is held in all its leaves.
+        # The values of a regressor's leaves reveal more of a row than counts do: each row is held in all its leaves.
         within_cells = forest.classes is None
         values = StateValues(truth.states, truth.fixed, truth.times, rows, forest, extremes)
         look = _Look(truth, values, seed, unknown, within_cells=within_cells, stop=stop, others=others)

@@ -1,9 +1,9 @@
-"""Other datasets that explain leaves behind unknown draws: out comes an `AlternativesSearch`.
+"""The search for other datasets that explain leaves as well as the truth does, where nobody knows the draws.
 
-Without counts and bootstrap the true rows tell the counts that were removed, and datasets that explain these, too, are
-looked for: whoever has the file knows less, and gets no closer. So too of a regressor, whose rows are held in all their
-leaves, however often they were drawn. Else, with counts or without, a chain of the posterior of what the leaves say
-begins at the truth; before it has forgotten that, it lies nearer to it than it should. All are on the safe side.
+Without counts and bootstrap the true rows determine the counts that were removed, and datasets that explain these, too,
+are looked for: whoever has the file knows less, and gets no closer. So too of a regressor, whose rows are held in all
+their leaves, however often they were drawn. Else, with counts or without, a chain of the posterior of what the leaves
+say begins at the truth; before it has forgotten that, it lies nearer to it than it should. All are on the safe side.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def search(
     Returns
     -------
     AlternativesSearch or None
-        None where it is not known what the file tells: of numeric columns with bootstrap whose thresholds lie midway
+        None where it is not known what the file reveals: of numeric columns with bootstrap whose thresholds lie midway
         between values of rows that were drawn, of counts of a regressor's draws, and where the true rows cannot be
         behind the file.
 

@@ -1,13 +1,13 @@
-"""How many datasets explain exact counts: in goes the truth, out come bits.
+"""How many datasets explain the exact counts of a file, in bits, counted from the truth.
 
-What is counted are multisets of labelled rows: datasets that hold the same rows in another order are one, because the
-same people are in them. Seeds tell the place of a row, so that an attacker who grows the forest again may have to try
-orders, too; that protects nobody's values, and is not counted.
+Multisets of labelled rows are counted: datasets with the same rows in another order are the same, because they hold the
+same people. Seeds fix the place of a row, so an attacker who grows the forest again may have to try orders, too; that
+protects nobody's values, and is not counted.
 
-Either every row stays in all its leaves (`cell_bits`): what each can be then is a box. Or blocks of a few rows change
-together and leave what they add to every count as it is (`block_bits`). In both, each part of the table takes what it
-can be whatever the others take, and what different parts can be is kept apart, so that no two choices make the same
-multiset. Values that a midpoint or a decoded extreme rests on stay as they are.
+Either every row stays in all its leaves, and can be anything in a box (`cell_bits`). Or blocks of a few rows change
+together so that every count stays the same (`block_bits`). Both ways, the parts of the table vary independently, and
+the choices of different parts never overlap, so that no two combinations make the same multiset. Values on which a
+midpoint or a decoded extreme rests stay as they are.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _MOST_BITS = 40.0
 """Larger boxes count as this large: what a 64-bit float counts exactly."""
 
 Block = Collection[tuple[int, ...]]
-"""What a block of rows was met as: each time the numbers of its labelled rows, ascending."""
+"""The states in which a block of rows was seen, each as the ascending numbers of its labelled rows."""
 
 
 def cell_bits(truth: ExplainedRows, rows: IntArray, stop: Flag) -> float:
-    """Return the logarithm, to base 2, of how many datasets at least leave each of some rows in all its leaves.
+    """Return log2 of the least number of datasets that leave each of some rows in all its leaves.
 
     Boxes that share no vector are independent of each other. Rows of one box are as many multisets of its vectors. Of
     boxes that overlap, those are counted that are apart from each other; or all ordered choices, divided by in how many
@@ -46,7 +46,7 @@ def cell_bits(truth: ExplainedRows, rows: IntArray, stop: Flag) -> float:
     rows : ndarray of int64, shape (n_rows,)
         All others stay as they are.
     stop : ndarray of uint8, shape (1,)
-        Where it is raised, one dataset is known: 0 bits.
+        If it is raised, only one dataset is known: 0 bits.
     """
     data = truth.dataset(0)
     inside, _ = boxes(truth.nodes, truth.attributes, data, truth.times, truth.fixed, rows, stop)
@@ -86,14 +86,14 @@ def _apart(bits: FloatArray, box: IntArray, meets: BoolArray) -> float:
 
 
 def _together(bits: FloatArray, meets: BoolArray) -> float:
-    """Return the bits of all ordered choices of some rows without those that make the same multiset; at least 0.
+    """Return the bits of the ordered choices of some rows, counting equal multisets once; at least 0.
 
     Rows are added as long as that gains anything.
     """
     cost = gammaln(np.arange(len(bits) + 2) + 1) / np.log(2) / np.maximum(np.arange(len(bits) + 2), 1)
     weight = meets.astype(np.float64)
     chosen, total = np.zeros(len(bits), dtype=bool), 0.0
-    room = np.ones(len(bits), dtype=np.int64)  # of the chosen boxes a box meets, and itself
+    room = np.ones(len(bits), dtype=np.int64)  # how many chosen boxes a box overlaps, with itself
     while not chosen.all():
         dearer = np.where(chosen, cost[room + 1] - cost[room], 0.0)
         gain = np.where(chosen, -np.inf, bits - cost[room] - weight @ dearer)
@@ -108,15 +108,16 @@ def _together(bits: FloatArray, meets: BoolArray) -> float:
 
 
 def block_bits(met: Iterable[Block]) -> float:
-    """Return the logarithm, to base 2, of how many datasets some blocks make that take each what it was met as.
+    """Return log2 of how many datasets blocks make if each takes any of the states that it was seen in.
 
     Blocks are taken one after the other, each with as many of its choices as agree in all rows that the choices of
-    earlier ones differ in. So what one block differs in no other does, and the whole multiset tells the choice of each.
+    earlier ones differ in. So what one block differs in no other does, and the whole multiset determines the choice of
+    each.
 
     Parameters
     ----------
     met : iterable of Block
-        Disjoint blocks, which can be combined as one likes.
+        Disjoint blocks, whose states can be combined freely.
     """
     taken: set[int] = set()
     bits = 0.0

@@ -1,4 +1,4 @@
-"""How many datasets explain leaves without counts about alike: in goes the truth, out come bits.
+"""How many datasets explain leaves without counts about as well as the truth does, in bits.
 
 The entropy of a posterior is at least the sum of the entropies of disjoint parts of a dataset, each given all else
 (Han, 1978). It is taken at the truth, in two ways, of which the more counts. Parts are rows, which stay as they are or

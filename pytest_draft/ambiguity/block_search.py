@@ -1,4 +1,4 @@
-"""All that a few rows can be while the others are fixed, compiled: in goes a block, out comes which values are in all.
+"""Compiled search for everything that the rows of a block can be while all other rows are fixed.
 
 The other rows leave a few draws of each class in a few leaves. A candidate is a class and a box: the common part of a
 leaf of each tree that saw the row, all of which have room for it (`_list`). An assignment takes so many candidates that
@@ -92,11 +92,11 @@ class Candidates(NamedTuple):
     leaf: NDArray[np.int8]
     """Shape (n_candidates, n_trees). In the numbering of `Room`; -1 in trees that did not see the row."""
     group: IntArray
-    """Shape (n_candidates,). Which rows can be it, all of one `Fixed.kind`."""
+    """Shape (n_candidates,). The rows that can be this candidate: those of one `Fixed.kind`."""
     label: IntArray
     """Shape (n_candidates,)."""
     value: IntArray
-    """Shape (n_candidates,). The one value of the block that all its box is; -1 where there is none."""
+    """Shape (n_candidates,). The value of the block that fills its whole box; -1 where there is none."""
 
 
 @njit(cache=True, nogil=True)
@@ -457,9 +457,9 @@ def examine_block(
     ----------
     block : ndarray of int64, shape (n_block,)
     asked : ndarray of bool, shape (n_block,)
-        Which rows it is asked of; of the others it is told where it comes out.
+        The rows to answer for; for other rows, an answer is returned if it is found on the way.
     is_closed : ndarray of bool, shape (n_rows,)
-        Whether all that is in a row's own leaves is its value. Of others nothing is told.
+        Whether a row's own leaves leave it only its value. Nothing is reported of other rows.
     most, limit : int
         Most candidates, and most units of work of one search.
 

@@ -1,4 +1,4 @@
-"""What the rows of a block can be: in go a forest and its true rows, out comes which of them other rows cannot replace.
+"""Blocks of rows: from a forest and its true rows, which rows of a block no other rows can replace.
 
 First all that a block can be by its counts is searched (`block_search`). Then midpoints narrow what is left open
 (`pytest_draft.attack.informed.splits`): of one row by itself, which shows that it can move, and of all rows of a block
@@ -55,13 +55,13 @@ class Blocks:
     closed: BoolArray
     """Shape (n_rows,). Whether a row's leaves hold nothing but its value."""
     nearly: BoolArray
-    """Shape (n_rows,). The same but for columns that midpoints tell of."""
+    """Shape (n_rows,). The same but for columns with midpoints."""
     moving: BoolArray
     """Shape (n_rows,). Whether a row can have another value while all others stay as they are, in the same leaves."""
     splits: Splits | None
     """None where midpoints say nothing, or thresholds are drawn."""
     told: tuple[int, ...]
-    """Attributes that thresholds tell more of than counts."""
+    """Attributes of which thresholds reveal more than counts do."""
     by_counts: bool
     """Whether counts are all that the file says of rows: only then an assignment that explains them is another truth.
     """
@@ -136,7 +136,7 @@ class Blocks:
         ----------
         block : ndarray of int64, shape (n_block,)
         asked : ndarray of bool, shape (n_block,)
-            Which rows it is asked of; of the others it is told where it comes out.
+            The rows to answer for; for other rows, an answer is returned if it is found on the way.
         timebox : TimeBox
             What is spent on it is noted there.
 

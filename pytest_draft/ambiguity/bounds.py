@@ -1,10 +1,10 @@
-"""What the best guess gets: in go datasets that explain a file alike, out come an error and rows that nobody betters.
+"""Bounds of the best guess: from datasets that explain a file equally well, the error and the rows nobody can beat.
 
 A guess is a dataset. Its *error* is its mean distance after matching to the sampled datasets. A near guess is looked
 for from the samples, by turns of matching and taking medians. The best one can be nearer: measured where every guess
 can be tried, what was found had at most 1.26 times its error (290 small files, 8 samples; 1.00 in all of 208 with all
-their datasets). So `SEARCHED` times of it is told, less two standard errors. That the guess is measured on the samples
-that it was made from is on the safe side, and the more so, the fewer there are.
+their datasets). So `SEARCHED` times of it is reported, less two standard errors. That the guess is measured on the
+samples that it was made from is on the safe side, and the more so, the fewer there are.
 
 The *perfect rows* of a guess are counted exactly: a row that occurs in `c` of `k` samples, counted with its
 multiplicity, can be met by one guessed row in `c` of them. Where close rows count as met, a guessed row that meets rows

@@ -1,4 +1,4 @@
-"""The values that lead to each leaf: in go a forest and a domain, out come `Boxes`, in a form for compiled search.
+"""The values that lead to each leaf: from a forest and a domain, `Boxes` for compiled search.
 
 Values of an attribute that no tree tells apart are one *bin*; a numeric attribute's bins are the intervals between its
 thresholds. A box is a set of bins for each attribute. Attributes of few bins are packed into words, a bit for each bin.

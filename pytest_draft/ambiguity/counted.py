@@ -1,4 +1,4 @@
-"""Forests without counts, counted again: out come the counts that the true rows have."""
+"""Forests without counts, with the counts that the true rows give them."""
 
 from __future__ import annotations
 

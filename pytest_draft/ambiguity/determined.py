@@ -1,10 +1,9 @@
-"""How many rows a file determines: in go the true rows and what a forest says of them, out come shares by block size.
+"""How many rows a file determines: from the true rows and what a forest says of them, shares by block size.
 
-All other rows are taken as known, and all that the rows of a block can be is searched (`block_search`). A row is
-determined in its block when its values occur at least as often in every assignment that explains the draws of each
-class and the distinct rows of every leaf, and its midpoints. Labels belong to an assignment, so that two rows may
-exchange theirs. It says something of the file and of an adversary who knows the other rows, not that all rows together
-can be told.
+All other rows are taken as known, and everything that the rows of a block can be is searched (`block_search`). A row is
+determined in its block if its values occur at least as often in every assignment that explains the draws of each class
+and the distinct rows of every leaf, and its midpoints. Labels belong to an assignment, so two rows may exchange theirs.
+The shares are about the file and an adversary who knows the other rows: they do not say that all rows can be rebuilt.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ from pytest_draft.matching import Weights, encoded_weights
 from pytest_draft.timebox import TimeBox
 
 SIZES = (1, 2, 4, 8, 16)
-"""Rows of a block."""
+"""How many rows a block has."""
 
 NARROW = 0.05
 """Half the width of a confidence interval that is narrow enough."""
 
 LEAST = 8
-"""A verdict needs blocks of so many rows: they come first."""
+"""A verdict needs blocks of this size, so they come first."""
 
 _CONFIDENCE = 0.95
 
@@ -39,7 +38,7 @@ _MOST_SWEEPS = 4
 """How often all rows are looked at in blocks of one size."""
 
 _BATCH = 8
-"""Blocks that are looked at before it is asked again which size needs it most."""
+"""Blocks that are searched before choosing anew which size needs more of them."""
 
 
 @dataclass(eq=False, repr=False)
@@ -55,7 +54,9 @@ class _Sample:
     asked: list[int] = field(default_factory=list)
     fixed: list[int] = field(default_factory=list)
     moving: list[int] = field(default_factory=list)
-    """`asked`, `fixed` and `moving`: by block, how many rows were asked about, and came out as determined, and not."""
+    """`asked`, `fixed` and `moving`: by block, how many rows were asked about, proved determined, and proved not to
+    be.
+    """
     ended: bool = False
     """Whether there are no more blocks."""
 
@@ -67,7 +68,7 @@ class _Sample:
         return max((high - low) / 2 for low, high in self._intervals())
 
     def _intervals(self) -> list[tuple[float, float]]:
-        """Return the intervals of the share if rows whose proof did not end are not determined, and if they are."""
+        """Return the intervals of the share, first without and then with the rows whose proof did not end."""
         asked = np.array(self.asked, dtype=np.float64)
         most = asked - np.array(self.moving)
         whole = self.n_rows if self.neighbours else None  # each row has one block of neighbours
@@ -84,15 +85,15 @@ class _Sample:
 def share_interval(hits: FloatArray, rows: FloatArray, whole: int | None = None) -> tuple[float, float]:
     """Return a confidence interval (95 %) of a share of rows that were drawn in blocks.
 
-    Wilson's interval, of as many rows as the blocks are worth: rows of one block are alike, by as much as the blocks
-    differ more than they would if each row came by itself, and where no two rows differ, a block is worth one row.
+    Wilson's interval for the effective number of rows. Rows of one block resemble each other: the more the blocks
+    differ beyond what independent rows would, the fewer rows each is worth, down to one if all its rows are alike.
 
     Parameters
     ----------
     hits, rows : ndarray of float64, shape (n_blocks,)
-        Of each block, how many rows count, and how many there are.
+        Of each block, how many rows were hits, and how many there are.
     whole : int or None
-        How many rows there are in all, if no row was drawn twice: of all of them the share is known.
+        How many rows there are in all, if no row was drawn twice: if all were drawn, the share is known exactly.
     """
     n, share = rows.sum(), hits.sum() / rows.sum()
     size = n / len(rows)

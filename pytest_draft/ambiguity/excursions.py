@@ -1,4 +1,4 @@
-"""From one dataset that explains a file to another, compiled: in go blocks of rows, out come changed rows.
+"""Compiled moves from one dataset that explains a file to another, by changing blocks of rows.
 
 The rows of a block move by heat bath at a temperature, all other rows as they are
 (`pytest_draft.attack.numeric.anneal`); where every observation holds again in the end, the block stays, else it goes
@@ -16,7 +16,7 @@ from pytest_draft.attack.numeric.dataset import compiled, put, take, with_prior
 from pytest_draft.attack.numeric.energy import missed
 
 MOVED = 2
-"""What is told of a block some row of which has changed."""
+"""The answer for a block some row of which has changed."""
 
 
 @compiled

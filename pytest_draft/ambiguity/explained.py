@@ -1,4 +1,4 @@
-"""The truth as one of the datasets that explain a file: out comes `ExplainedRows`.
+"""The true rows as one of the datasets that explain a file: `ExplainedRows`.
 
 It is written row by row in the states that the forest tells apart (`pytest_draft.attack.numeric.states`), whatever the
 columns are: so discrete and numeric columns, with and without bagging, are one case.

@@ -1,7 +1,7 @@
-"""Do thresholds tell values, or only between which values they lie? In go a forest and true rows, out comes yes or no.
+"""Whether thresholds reveal values, or only between which values they lie.
 
-A best split's threshold lies midway between two values of its node's rows, which tells their sum. Where the owner wrote
-the shortest decimal of each gap instead (`python -m pytest_draft harden --data`), it follows from the gap.
+A best split's threshold lies midway between two values of its node's rows, which reveals their sum. Where the owner
+wrote the shortest decimal of each gap instead (`python -m pytest_draft harden --data`), it follows from the gap.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The guess of whoever knows each column's median and nothing else."""
+"""The guess of somebody who knows nothing but the median of each column."""
 
 from __future__ import annotations
 

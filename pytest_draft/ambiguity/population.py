@@ -1,9 +1,9 @@
-"""What somebody knows who knows the population: in go true rows as states, out come a mixture of products, and kinds.
+"""What is known of rows from the population alone: a mixture of products, fitted to the true rows as states.
 
 A latent class model (as in `pytest_draft.attack.private.sweeps`), fitted by expectation maximisation. Each row's prior
-is fitted to the rows of the other folds: it is what other people's rows tell of it, and never the row itself.
+is fitted to the rows of the other folds: it follows from other people's rows, and never the row itself.
 
-Whoever has many other people's rows knows more than a mixture tells: which vectors there are,
+Whoever has many other people's rows knows more than a mixture says: which vectors there are,
 and how often (`RowKinds`).
 That is estimated from the training rows themselves, and those of a holdout, each with its own place: of what is seen
 `r` times a constant share of one row is taken off (absolute discounting), so that a vector that is seen once is as

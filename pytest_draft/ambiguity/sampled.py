@@ -1,4 +1,4 @@
-"""Samples of datasets beside rebuilt rows: in go whole datasets, out comes what the best guess gets of some columns."""
+"""Sampled datasets beside rebuilt rows: what the best guess gets on some of the columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Datasets that explain a file as well as the truth: in goes `ExplainedRows`, out come samples of them, anytime.
+"""Samples datasets that explain a file as well as the truth, starting from `ExplainedRows`; can stop at any time.
 
 A chain begins at the true rows and moves by excursions of blocks (`excursions`) of several sizes and temperatures. What
 it visits is drawn from the prior, restricted to what explains everything; before it has forgotten where it began, it
@@ -103,7 +103,7 @@ class ExplainingChain(Visited):
     prior : Population
     seed : int
     within_cells : bool
-        Whether every row stays in its leaves: where leaves tell more of a row than counts do.
+        Whether every row stays in its leaves: where leaves reveal more of a row than counts do.
     moving : ndarray of int64, shape (n_moving,), or None
         The rows that move; None for all.
     stop : ndarray of uint8, shape (1,), or None

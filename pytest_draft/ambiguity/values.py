@@ -1,4 +1,4 @@
-"""Whole rows from states: in go sampled states, out come values of every column, as the domain encodes them.
+"""Whole rows from sampled states: a value for every column, encoded as the domain says.
 
 Trees do not tell the values of a state apart, so each is drawn as the population has them, between the bounds that
 follow from all midpoints and decoded extremes, given the leaves (`pytest_draft.attack.numeric.midpoints`).
@@ -46,7 +46,7 @@ class StateValues:
         ----------
         state : ndarray of int, shape (n_rows, n_attributes)
         timebox : TimeBox
-            Of what midpoints tell.
+            Of the bounds from midpoints.
         with_file : bool
             Whether the file's midpoints narrow the values.
 

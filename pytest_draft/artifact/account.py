@@ -1,4 +1,4 @@
-"""An account of a file: in goes its inert record, out comes what nothing explains, and what keeps rows by nature.
+"""An account of a file: which of its values nothing explains, and which attributes hold a value for each row.
 
 There is no end to the forms in which somebody can write rows, so they are not sought here. Each value of the file is
 asked for its reason instead: a reader has understood it; or its class is known, and so is the attribute, and it has no
@@ -73,7 +73,7 @@ _MOST_NAMES = 16
 """How often each name of a column may stand in lists beside a model."""
 
 _MOST_LISTED = 100
-"""Places that are told."""
+"""Places that are listed."""
 
 _COUNTS = re.compile(
     r"_?n_(?!samples|jobs|iter_no)|^(?:Cs|cv|alphas|_?max_features_?)$|(?:_sizes?|degree|units|components|bins|clusters|knots)$"
@@ -86,13 +86,13 @@ _ANY_LENGTH = frozenset(
         *("categories_", "classes_", "encodings_", "imputation_sequence_", "quantiles_", "references_"),
     )
 )
-"""Aggregates of any length: what they hold is compared with the data value by value, and told by other rules."""
+"""Aggregates of any length: what they hold is compared with the data value by value, and reported by other rules."""
 
 _ROWS_BEHIND = ("n_samples_seen_", "n_samples_", "class_count_")
 """Attributes that say of how many rows each aggregate is."""
 
 FEWEST_ROWS = 5
-"""An aggregate of fewer rows tells of each of them: the mean of one row is the row."""
+"""An aggregate of fewer rows reveals each of them: the mean of one row is the row."""
 
 _TIMES_AS_MANY = 16
 """A parameter or aggregate has at most so many plain values for each of the lengths that its object explains."""
@@ -104,7 +104,7 @@ _OURS = (
     *("sklearn", "numpy", "scipy", "pandas", "builtins", "__builtin__", "imblearn", "category_encoders"),
     "collections",
 )
-"""Packages whose names tell nothing."""
+"""Packages whose names say nothing."""
 
 _DEFAULT_FOLDS = 5
 
@@ -450,7 +450,7 @@ def _reads_as_words(text: str) -> bool:
 
 
 def _fewest_rows(named: dict[str, object]) -> float | None:
-    """Return of how few rows an aggregate is; None where there are enough, or that is not told."""
+    """Return of how few rows an aggregate is; None where there are enough, or that is not known."""
     counts: list[float] = []
     for name in _ROWS_BEHIND:
         value = named.get(name)

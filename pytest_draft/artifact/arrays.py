@@ -1,4 +1,4 @@
-"""NumPy's data types and arrays: in go the file's arguments for NumPy, out come `Dtype` and `Array`.
+"""NumPy's data types and arrays, from the arguments that a file stores for them: `Dtype` and `Array`.
 
 NumPy's own `dtype.__setstate__` trusts its state, so it is never given one: a data type is built from
 a short list of exact patterns instead.

@@ -1,4 +1,4 @@
-"""What reading one file may cost: in go its sizes, out comes a `Budget`, which refuses the file when it is spent."""
+"""Limits on reading one file: a `Budget` that depends on its size, and refuses the file when it is spent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a file may call: in go a name and its arguments, out comes what we make in place of the call."""
+"""The calls that a pickle may make: what we build in place of each, by name and arguments."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _allowed_calls() -> dict[tuple[str, str], _Call]:
         "pandas._libs.arrays": ("__pyx_unpickle_NDArrayBacked",),
         "pandas": ("StringDtype",),
         "pyarrow.lib": ("_restore_array", "type_for_alias", "py_buffer", "chunked_array"),
-        # Frames, and trees of neighbours, that somebody left in the file: what they hold is told.
+        # Frames, and trees of neighbours, that somebody left in the file: what they hold is reported.
         "pandas._libs.internals": ("_unpickle_block",),
         "pandas.core.internals.managers": ("BlockManager", "SingleBlockManager"),
         "sklearn.neighbors._kd_tree": ("newObj",),

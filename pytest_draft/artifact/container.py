@@ -1,4 +1,4 @@
-"""Open a model file once: in goes a path, out come its bytes, hashed, unpacked and within limits."""
+"""Opens a model file once: reads, hashes and unpacks its bytes within limits."""
 
 from __future__ import annotations
 

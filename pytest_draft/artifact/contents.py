@@ -1,4 +1,4 @@
-"""Everything in a model file that could hold data: in goes its inert record, out come its arrays, by path.
+"""Everything in a model file that could hold data: its arrays, each with the path to it.
 
 A reader looks at what a model needs, by name; here all the rest is found, whatever it may be for. Nothing is copied:
 an array's values are decoded when they are asked for. A path has attribute names and positions, never a dictionary's
@@ -74,7 +74,7 @@ _SIZES = frozenset(("n_features_in_", "n_features_", "_n_features_out", "n_outpu
 """Attributes that say why an array is as long as it is."""
 
 BY_ROW = frozenset(("_sample_weight", "bin_edges_", "categories_", "quantiles_"))
-"""Attributes that are understood and still tell of single rows or values of the training data."""
+"""Attributes that are understood and still reveal single rows or values of the training data."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""CORELS' rule lists: in goes a saved or a printed one, out comes its `RuleList`.
+"""Reads the rule lists of CORELS, saved or printed.
 
 CORELS (Angelino et al., Learning Certifiably Optimal Rule Lists for Categorical Data, JMLR 2018) takes columns of zeros
 and ones. The forms, by who writes them:
@@ -123,7 +123,7 @@ def corels_text(text: str) -> tuple[RuleList, list[str]]:
     Raises
     ------
     UnsupportedArtifactError
-        If there are several lists, or it does not tell what the other class is.
+        If there are several lists, or it does not say what the other class is.
     CorruptArtifactError
         If it is malformed.
     """
@@ -144,7 +144,7 @@ class _Names:
     Parameters
     ----------
     known : list of str or None
-        All columns, where the text tells them.
+        All columns, where the text names them.
     """
 
     def __init__(self, known: list[str] | None = None) -> None:

@@ -1,5 +1,4 @@
-"""Transformers that put numbers through a function: in goes an inert record and the columns before it, out come the
-columns behind it.
+"""Transformers that apply a function to numbers: turns a transformer's record into steps of its columns.
 
 They hold what was learned of the training data: exponents, quantiles, the edges of bins.
 """

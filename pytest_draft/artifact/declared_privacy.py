@@ -1,4 +1,4 @@
-"""What a file's privacy comes to: in go checked trees and what the file declares, out comes the `Privacy` it has.
+"""The privacy that a file really has: its declared `Privacy`, checked against its trees.
 
 Counts behind a declared mechanism can turn out to be exact: somebody filled them in after the mechanism. What is taken
 for exact here and is not will not explain the training rows later, so that mistake ends inconclusive; the other one

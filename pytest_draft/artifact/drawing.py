@@ -1,4 +1,4 @@
-"""How each tree's rows were drawn: in go an estimator and what its trees tell, out come `Draws` and `Size`."""
+"""How each tree's rows were drawn: in go an estimator and what its trees say, out come `Draws` and `Size`."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def size_of(draws: Draws, estimator: Object, parameters: Mapping[str, object]) -
 
 
 def completed(draws: Draws, estimator: Object, observed: Observed) -> tuple[Draws, int | None]:
-    """Return draws with what the trees tell of them, and the number of training rows, where it is known.
+    """Return draws with what the trees say of them, and the number of training rows, where it is known.
 
     Raises
     ------

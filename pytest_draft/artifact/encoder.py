@@ -1,4 +1,4 @@
-"""Columns on their way to a forest: in go raw columns and the steps that transformers do, out comes an `Encoder`.
+"""How raw columns become those of the forest: an `Encoder` with the steps of all transformers.
 
 Every transformer that is covered makes each of its columns from a single one, but for products of several. So an
 encoder is a list of the forest's columns, each with the raw column it comes from and the steps on the way. What they
@@ -162,7 +162,7 @@ class Column:
 
     @property
     def is_product(self) -> bool:
-        """Whether it is a product of columns, and so tells of none of them by itself."""
+        """Whether it is a product of columns, and so reveals none of them by itself."""
         return bool(self.steps) and isinstance(self.steps[0], Product)
 
     def then(self, *steps: Step) -> Column:
@@ -192,7 +192,7 @@ class Encoder:
 
     @property
     def unused(self) -> str | None:
-        """What the transformers tell of the forest's columns and no attack uses; None for nothing."""
+        """What the transformers reveal of the forest's columns and no attack uses; None for nothing."""
         if any(column.is_product for column in self.columns):
             return "which columns are products of which others is not used yet: whoever uses it gets closer"
         return None

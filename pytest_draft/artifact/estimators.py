@@ -1,4 +1,4 @@
-"""Forests of scikit-learn, diffprivlib and `pytest_draft.dp`: in goes an estimator's record, out comes a `Forest`."""
+"""Reads the forests of scikit-learn, diffprivlib and `pytest_draft.dp`: an estimator's record becomes a `Forest`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SUPPORTED = (
 """What a file can hold to be judged, for messages."""
 
 _OLDEST = (0, 24)
-"""The oldest version of scikit-learn whose dumps were compared with what that version itself tells of its trees."""
+"""The oldest version of scikit-learn whose dumps were compared with what that version itself says of its trees."""
 
 
 def class_keys(modules: tuple[str, ...], names: tuple[str, ...]) -> set[tuple[str, str]]:
@@ -349,7 +349,7 @@ class ForestReader:
         return _checked_seed(seed) if type(seed) is int else None
 
     def _observed(self, nodes: list[Nodes], draws: Draws) -> Observed:
-        """Return what the nodes of all trees tell of their rows."""
+        """Return what the nodes of all trees say of their rows."""
         if self._rows_only:
             try:
                 for one in nodes:

@@ -1,4 +1,4 @@
-"""imodels' greedy rule lists: in goes the inert record of a fitted one, out comes its `RuleList`.
+"""Reads the greedy rule lists of imodels from the record of a fitted one.
 
 Each entry of ``rules_`` splits what the earlier ones left, ``num_pts`` rows. One side is captured (``value >= cutoff``
 or, flipped, ``value < cutoff``, in double precision): ``num_pts_right`` rows, of which a share of ``val_right`` is of

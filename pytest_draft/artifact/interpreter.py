@@ -1,4 +1,4 @@
-"""A symbolic pickle interpreter: in goes a stream of instructions, out comes one inert record.
+"""A symbolic pickle interpreter: turns a stream of instructions into one inert record, and runs nothing.
 
 It follows every instruction that `pickle` would, but a name stays a name: nothing is imported, and the
 calls of a short exact list are replaced by our own decoding. Any other call is refused. An instance of

@@ -1,4 +1,4 @@
-"""What estimators of common libraries keep: in goes a class's name, out comes what each of its attributes is for.
+"""What the attributes of common libraries' estimators hold, by class name.
 
 The table ``known_classes.json`` is made by ``python -m studies known-classes``, which fits every estimator of the
 installed libraries on two tables and sees what grows with the rows; it was made with four versions of scikit-learn.
@@ -15,7 +15,7 @@ TREES_OF_NEIGHBOURS = ("sklearn.neighbors._kd_tree", "sklearn.neighbors._ball_tr
 """Modules of which all objects hold rows: trees in which neighbours are looked up."""
 
 _TOLD = frozenset(("sklearn.tree._tree.Tree", "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"))
-"""Classes of trees, each of which is judged or told to be not (`unjudged`)."""
+"""Classes of trees, each of which is judged, or reported as not judged (`unjudged`)."""
 
 _SPLINE = frozenset(("t", "c", "k", "_t", "_c", "_k", "_asarray", "extrapolate", "axis"))
 PLAIN = frozenset(
@@ -48,7 +48,7 @@ class KnownClass:
     rows: frozenset[str]
     """What has an entry for training rows, or holds them."""
     any_length: bool = False
-    """Whether its attributes have any length: what they hold is told by rules of its own."""
+    """Whether its attributes have any length: what they hold is reported by rules of its own."""
     parameters: frozenset[str] = frozenset()
     """Those of `bounded` that are given, and no numbers that were computed."""
 

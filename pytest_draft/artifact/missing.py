@@ -1,11 +1,11 @@
-"""Whether a forest's counts can be held against rows with missing values: in go a `Forest`, rows, out comes a refusal.
+"""Refuses rows with missing values that a forest's counts cannot be compared with.
 
 Since 1.3 scikit-learn's trees take missing values (NaN), and each node stores where it sends them. Before 1.9, though,
-the rows that a node counted in training need not be those that the nodes above send to it: up to 1.7 in most trees of
-some data sets, in 1.8 in some 2 of 1,000 trees, and the file does not tell which. Whatever is concluded from such
-counts can be wrong. In 1.9 there was none among 16,000 trees. So older files are judged where the given rows, drawn as
-the file tells, are as many of each class in each leaf as it counts there: then nothing that follows from the counts is
-wrong of these rows.
+the rows that a node counted in training need not be those that its ancestors send to it: up to 1.7 this happened in
+most trees of some data sets, in 1.8 in about 2 of 1,000 trees, and the file does not say in which. Conclusions from
+such counts can be wrong. In 1.9 it happened in none of 16,000 trees. So older files are judged only where the given
+rows, drawn as the file says, reach the leaves in the numbers that it counts there: then the counts are right for these
+rows.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _SINCE = {
     "ExtraTree": (1, 6),
     "ExtraTrees": (1, 6),
 }
-"""The first version of each kind's own that takes missing values."""
+"""The first version of scikit-learn in which each kind takes missing values."""
 
 COUNTED_SINCE = (1, 9)
-"""From this version on rows with missing values are counted where they are sent."""
+"""From this version on, nodes count the rows that are sent to them, also with missing values."""
 
 
 def require_missing_covered(forest: Forest, found: str, rows: Rows, labels: IntArray) -> None:
@@ -36,7 +36,7 @@ def require_missing_covered(forest: Forest, found: str, rows: Rows, labels: IntA
     Parameters
     ----------
     found : str
-        Where there are how many missing values; for the message.
+        How many values are missing and where, for the message.
     rows : ndarray of float32, shape (n_rows, n_columns)
     labels : ndarray of int64, shape (n_rows,)
         Indices into the forest's classes.
@@ -46,7 +46,7 @@ def require_missing_covered(forest: Forest, found: str, rows: Rows, labels: IntA
     DataError
         Where the forest is private, or of a version that takes no missing values.
     NotCoveredError
-        Where the version counts some of them wrongly, or the file does not tell it.
+        Where the version counts some of them wrongly, or the file does not say which it is.
     """
     if forest.observation.privacy is not None:
         raise DataError(f"{found}, which private forests do not take; give the data as it was trained on")
@@ -71,7 +71,7 @@ def require_missing_covered(forest: Forest, found: str, rows: Rows, labels: IntA
 
 
 def _counted_where_sent(forest: Forest, rows: Rows, labels: IntArray) -> bool:
-    """Return whether rows, drawn as the file tells, are as many of each class in each leaf as it counts."""
+    """Return whether rows, drawn as the file says, reach each leaf in the numbers of each class that it counts."""
     if not forest.observation.exact:
         return False
     try:

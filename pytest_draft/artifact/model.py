@@ -1,4 +1,4 @@
-"""The view of a model: in goes the inert record of a whole file, out comes its `Forest` or `RuleList`.
+"""Finds the model in the inert record of a whole file: a `View` with its `Forest` or `RuleList`.
 
 Only the attributes that a model needs are looked at, one by one and by name; everything else stays
 opaque and is listed as not read.

@@ -1,4 +1,4 @@
-"""NumPy's own files: in go the bytes of an ``.npy`` member, out comes an `Array`. NumPy does not see its header."""
+"""Reads ``.npy`` members: their bytes become an `Array`. The header is parsed here, not by NumPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objects in a model file: in goes an inert record, out come its attributes, each checked as it is asked for."""
+"""Objects in a model file: an inert record whose attributes are checked as they are asked for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often each training row was drawn for each tree: in goes a `Forest`, out comes m_tk.
+"""How often each training row was drawn for each tree of a `Forest`: the papers' m_tk.
 
 The draws are replayed from the stored seeds by the rule of the scikit-learn version that wrote the file.
 """

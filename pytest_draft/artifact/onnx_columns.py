@@ -1,4 +1,4 @@
-"""What stands before the trees in an ONNX file: in goes a graph, out comes which columns of a table go into them."""
+"""The operations before the trees in an ONNX graph: which columns of a table reach the trees."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class ColumnWalk:
         Raises
         ------
         NotCoveredError
-            Where something computes on them, or the file does not tell how many there are.
+            Where something computes on them, or the file does not say how many there are.
         """
         chosen: list[IntArray] = []
         for _ in range(len(self._graph.nodes) + 1):

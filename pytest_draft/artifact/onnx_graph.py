@@ -1,4 +1,4 @@
-"""ONNX files as graphs: in go a file's bytes, out come its nodes, inputs and constants. Nothing of it is computed.
+"""ONNX files as graphs: nodes, inputs and constants from a file's bytes. Nothing is computed.
 
 Field numbers are those of onnx.proto (github.com/onnx/onnx). What is not needed is not decoded.
 """
@@ -107,7 +107,7 @@ class Graph:
     """skl2onnx writes ``ONNX(...)`` with the class of the model."""
     nodes: tuple[Node, ...]
     inputs: dict[str, int | None]
-    """The number of columns of each input, by name and in order; None where the file does not tell it."""
+    """The number of columns of each input, by name and in order; None where the file does not say."""
     constants: dict[str, Tensor]
     not_read: tuple[str, ...]
     """What else it holds."""

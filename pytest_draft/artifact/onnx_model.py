@@ -1,4 +1,4 @@
-"""Forests in ONNX files: in go a file's bytes as skl2onnx writes them, out come a `Forest` without counts and all else.
+"""Forests in ONNX files as skl2onnx writes them: a `Forest` without counts, and what else the file holds.
 
 Seeds, how many rows a leaf held and whether each tree saw draws of the rows are not in such a file.
 """
@@ -163,7 +163,7 @@ def _forest_of(graph: Graph, budget: Budget) -> tuple[Forest, str | None, frozen
 
 
 def _kind(graph: Graph) -> str:
-    """Return the class of the model that was converted; the ensemble's own kind where it is not told."""
+    """Return the class of the model that was converted; the ensemble's own kind where it is not stored."""
     named = _NAMED.fullmatch(graph.name)
     if named is None or named[1] in _AROUND:
         return _CLASSIFIER

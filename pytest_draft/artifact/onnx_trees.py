@@ -1,4 +1,4 @@
-"""The trees of one ensemble in an ONNX file: in goes its node, out come a `Tree` each, with class shares at the leaves.
+"""The trees of one ensemble node in an ONNX file: a `Tree` each, with class shares at the leaves.
 
 An ensemble's node holds, node by node, which column is compared with which number, and at the leaves what is added to
 each class: scikit-learn's class shares, divided by the number of trees, in single precision. Two classes have one

@@ -1,4 +1,4 @@
-"""Which rows and labels a model inside another was trained on: in go those of the whole, out come its own.
+"""Which of a file's rows, with which labels, an inner model was trained on.
 
 A model that holds others trains them on labels of its own making, or on folds. Both follow from the labels by
 scikit-learn's published rules, which are written here again (``sklearn.multiclass``,

@@ -1,8 +1,8 @@
-"""What a forest tells of its rows: in go the nodes of all its trees, out come counts, or else what leaves answer.
+"""What a forest's nodes say of its rows: counts where they are consistent, else the answers of its leaves.
 
 A model predicts by the shares of the classes in its leaves alone, so whoever releases one can take the counts out of
 it. What stands in their place may be zero, the same everywhere, one row a leaf with sums above, or anything that does
-not add up: such numbers are taken for no counts, and never for damage. The leaves then tell shares, exactly or rounded,
+not add up: such numbers are taken for no counts, and never for damage. The leaves then hold shares, exactly or rounded,
 or labels. Where anything else is left of the counts, `Observation.also` says so, and the file cannot pass.
 """
 
@@ -33,16 +33,16 @@ _TOLERANCE = 1e-6
 """How far sums may be off, relative to a node's weight."""
 
 _MOST_OFTEN = 16
-"""How often one row is drawn for one tree at most, in 10^13 draws of as many rows as there are."""
+"""How often one row is drawn for one tree at most: in a bootstrap, more happens less than once in 10^13 cases."""
 
 
 @dataclass(frozen=True)
 class Size:
-    """What a file tells of the number of rows, apart from its trees."""
+    """What a file says of the number of rows, apart from its trees."""
 
     draws: Draws
     total: int | None
-    """What the weight of each tree's root must be, where the file tells it."""
+    """What the weight of each tree's root must be, where the file says so."""
     weighted: bool
     """Whether class or sample weights may have scaled the weights."""
     averages: bool = True
@@ -58,7 +58,7 @@ class Observed:
 
 
 def observe(forest: Sequence[Nodes], size: Size, *, classifier: bool) -> Observed:
-    """Say what the trees of a forest tell of their rows.
+    """Say what the trees of a forest say of their rows.
 
     Returns
     -------
@@ -81,11 +81,11 @@ def observe(forest: Sequence[Nodes], size: Size, *, classifier: bool) -> Observe
 
 
 def more_left(trees: Sequence[Tree], complete: Sequence[int]) -> bool:
-    """Return whether where trees send missing values tells which child of a node more rows reached in training.
+    """Return whether where trees send missing values reveals which child of a node more rows reached in training.
 
     Where a column had no missing value at a node, scikit-learn sends them to the left if more different rows went
-    there, and else to the right (best splits since 1.3, random ones since 1.6; before, always to the right, which tells
-    nothing). Whoever removes that writes zeros; where all are zero, nothing is taken from them.
+    there, and else to the right (best splits since 1.3, random ones since 1.6; before, always to the right, which
+    reveals nothing). Whoever removes that writes zeros; where all are zero, nothing is taken from them.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def _one_row_each(forest: Sequence[Nodes], size: Size) -> bool:
 
 
 def _rows_made_up(tree: Tree, size: Size, *, classifier: bool) -> bool:
-    """Return whether one row a leaf stands in place of the numbers of different rows, where weights tell otherwise."""
+    """Return whether one row a leaf stands in place of the numbers of different rows, where weights say otherwise."""
     leaves = tree.leaves
     if (tree.n_distinct[leaves] != 1).any():
         return False
@@ -153,7 +153,7 @@ def _rows_made_up(tree: Tree, size: Size, *, classifier: bool) -> bool:
 
 
 def _left_over(forest: Sequence[Nodes]) -> str | None:
-    """Say what inner nodes still tell, or leaves, besides what leaves answer; None for nothing."""
+    """Say what inner nodes still reveal, or leaves, besides what leaves answer; None for nothing."""
     left = []
     inner = [nodes.tree.left >= 0 for nodes in forest]
     if any(bool((nodes.tree.value[those] != 0).any()) for nodes, those in zip(forest, inner, strict=True)):

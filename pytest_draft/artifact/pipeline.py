@@ -1,4 +1,4 @@
-"""What stands before a forest in its file: in go the inert records of fitted transformers, out comes an `Encoder`."""
+"""The transformers in front of a forest: their inert records become an `Encoder`."""
 
 from __future__ import annotations
 

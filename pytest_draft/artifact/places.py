@@ -1,5 +1,4 @@
-"""Where models stand in a file: in goes the inert record of the whole file, out come its tree ensembles, each with its
-place, what stands before it, and how its rows and labels follow from the file's.
+"""Finds every tree ensemble in a file: its place, what stands before it, and how its rows and labels arise.
 
 Containers (dict, list, tuple), pipelines, searches and models that hold other models are looked into, by the attributes
 in which they keep what they have fitted. What is in none of these is left to `pytest_draft.artifact.unjudged`.
@@ -138,7 +137,7 @@ class _Path:
     not_covered: str | None = None
     given: bool = False
     """Whether it leads to what a model was given to make others of: mostly not fitted, and else most likely on the same
-    rows, which the comparison of counts tells.
+    rows, which the comparison of counts shows.
     """
 
     def to(self, inside: str, **changes: object) -> _Path:
@@ -156,7 +155,7 @@ class _PlaceWalk:
     other : object
         The first thing that holds no model, where a file's own object is made around just that.
     refusals : list of UnsupportedArtifactError
-        What was not fitted, for example: told where no model is found.
+        What was not fitted, for example; listed where no model is found.
     """
 
     def __init__(self) -> None:
@@ -295,7 +294,7 @@ def _stacking(found: Object, way: _Path) -> Inside:
 
 
 def _bagging(found: Object, way: _Path) -> Inside:
-    """Return the models of a Bagging, which each see a choice of the columns; how rows count they tell themselves."""
+    """Return the models of a Bagging, which each see a choice of the columns; they store how rows count."""
     models, origin = _listed(found, "estimators_"), _among(found, way.origin)
     subsets = found.get("estimators_features_")
     if not isinstance(subsets, list) or len(subsets) != len(models):
@@ -363,7 +362,7 @@ def _calibrated(found: Object, way: _Path) -> Inside:
 
 
 def _fold(cv: object, number: int, n_folds: int) -> Fold | None:
-    """Return a classifier's fold by its parameter ``cv``; None where it is not told."""
+    """Return a classifier's fold by its parameter ``cv``; None where it is not stored."""
     if cv is None or type(cv) is int:
         return Fold(number, n_folds, stratified=True) if (cv or _DEFAULT_FOLDS) == n_folds else None
     if not isinstance(cv, Record) or cv.cls.key not in _SPLITTERS:

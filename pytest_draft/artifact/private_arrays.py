@@ -1,4 +1,4 @@
-"""The complete trees of a forest of `pytest_draft.dp`: in go its plain arrays, out come checked trees."""
+"""The complete trees of `pytest_draft.dp`'s forests: plain arrays become checked trees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Protocol buffers: in go a message's bytes, out come its fields by number. What a field means, the caller knows.
+"""Protocol buffers: a message's bytes become its fields by number. The caller knows what each field means.
 
 The wire format alone (protobuf.dev/programming-guides/encoding): varints, numbers of 4 and 8 bytes, and what has a
 length. Long runs of one numeric field, as trees are written in, are decoded by NumPy.

@@ -1,4 +1,4 @@
-"""What a file tells of the draws and the counts behind its leaves: in goes an `Artifact`, out comes `Published`."""
+"""What an `Artifact` publishes of draws and counts, as facts: `Published`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pytest_draft.facts.published import Drawn, Published
 
 
 def published(artifact: Artifact) -> Published:
-    """Return what a file tells of the draws and the counts behind its leaves.
+    """Return what a file publishes of the draws and the counts behind its leaves.
 
     A generator that an ensemble was given, in place of a number, is stored in its last state. It can be run backwards
     to the seeds, which is why it counts as a seed.
@@ -31,5 +31,5 @@ def published(artifact: Artifact) -> Published:
 
 
 def _draws_thresholds(forest: Forest) -> bool:
-    """Return whether the trees' thresholds were drawn at random, so that a seed tells between which values."""
+    """Return whether the trees' thresholds were drawn at random, so that a seed reveals between which values."""
     return forest.kind.startswith("ExtraTree") or forest.splitter == "random"

@@ -1,4 +1,4 @@
-"""How exact shares of classes are: in go the shares at all leaves, out come the decimals that somebody left of them.
+"""Tells rounded class shares from exact ones: the number of decimals that the shares at all leaves were cut to.
 
 A share is a quotient of two whole numbers. A few of these are short decimals by themselves (a half, four fifths, one
 eighth), and most are not: of shares with such denominators alone there is no natural explanation once there are many.
@@ -16,7 +16,7 @@ ROUNDING = 0.05 + 1e-9
 """The most that a share is taken to be off: rounded to one decimal."""
 
 _MOST_DECIMALS = 12
-"""More tell as much as all of them: shares of fewer than a million rows differ by more."""
+"""More say as much as all of them: shares of fewer than a million rows differ by more."""
 
 _CHANCE = 1e-4
 """Shares that are this unlikely to be exact were rounded."""
@@ -37,7 +37,7 @@ _SINGLE = 2.0**-24
 def rounded_to(shares: FloatArray, *, drawn: bool) -> tuple[int | None, float]:
     """Tell rounded shares from exact ones.
 
-    Where both can be, they are taken for exact: that gives nothing away that the file tells, and where they were
+    Where both can be, they are taken for exact: that adds nothing to what the file reveals, and where they were
     rounded all the same, no dataset fits, which is no pass.
 
     Parameters

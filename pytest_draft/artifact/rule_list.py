@@ -1,4 +1,4 @@
-"""Frozen descriptions of a rule list as its file tells it: rules in order, the first that holds decides."""
+"""Rule lists as frozen objects: rules in order, of which the first that holds decides."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class RuleList:
 
     @property
     def feature_names(self) -> tuple[str, ...] | None:
-        """Names of all input columns; None where the file does not tell all of them."""
+        """Names of all input columns; None where the file does not name all of them."""
         return None if self.n_features is None else self.columns
 
     @property
@@ -70,7 +70,7 @@ class RuleList:
 
     @property
     def counts(self) -> IntArray | None:
-        """Training rows of each class that each rule captured, shape (n_rules, n_classes); None where not told."""
+        """Training rows of each class that each rule captured, shape (n_rules, n_classes); None where not stored."""
         counts = [rule.counts for rule in self.rules if rule.counts is not None]
         return np.array(counts, dtype=np.int64) if counts else None
 

@@ -1,4 +1,4 @@
-"""Rule lists that people write: in goes a TOML or JSON text, out comes its `RuleList`, or all that is wrong with it.
+"""Reads rule lists that people write: a TOML or JSON text becomes a `RuleList`, or a list of all its mistakes.
 
 The form is in ``rules/rule-list.schema.json``. Numbers are rounded to single precision, as the training data are.
 """

@@ -1,4 +1,4 @@
-"""Rule lists as text: in go a file's bytes, out comes its `RuleList`, by what the text says and not by its name."""
+"""Reads rule lists as text, recognised by their content, whatever the file is called."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def rule_list_in(text: str) -> tuple[RuleList, list[str]]:
     Raises
     ------
     UnsupportedArtifactError, CorruptArtifactError
-        If it is malformed, or not told in full.
+        If it is malformed, or incomplete.
     """
     if is_corels_text(text):
         return corels_text(text)

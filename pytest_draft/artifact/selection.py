@@ -1,4 +1,4 @@
-"""Which columns a fitted feature selection keeps: in goes its inert record, out comes a choice of columns.
+"""Feature selection: from a fitted selector's record, which columns it keeps.
 
 Where scikit-learn stores scores rather than the choice, it is made again by scikit-learn's rule
 (``sklearn.feature_selection``).
@@ -30,7 +30,7 @@ _LARGEST = 2**53
 """Up to so large a whole number, NumPy counts in double precision."""
 
 _L1_RATIO_SINCE = (1, 8)
-"""From this version on a LogisticRegression's penalty is told by its ``l1_ratio``."""
+"""From this version on a LogisticRegression's penalty follows from its ``l1_ratio``."""
 
 _WHOLLY_L1 = 1e-5
 """How near to 1 a ratio is for ``numpy.isclose``, whose absolute tolerance adds next to nothing."""

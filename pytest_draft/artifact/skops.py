@@ -1,4 +1,4 @@
-"""Files of skops.io: in goes a zip archive, out comes one inert record, such as `interpreter` makes of a pickle.
+"""Reads files of skops.io: a zip archive becomes one inert record, as `interpreter` makes of a pickle.
 
 A ``.skops`` file is an archive of ``schema.json``, a tree of nodes that each name a class and a loader, and of arrays
 in NumPy's own format. What a pickle of the same object would be turned into, its nodes are turned into; what the pickle

@@ -1,4 +1,4 @@
-"""What each transformer does: in go its inert record and the columns before it, out come the columns behind it.
+"""What each transformer does: from its inert record and the columns before it, the columns after it.
 
 Only learned numbers and texts are taken from the file.
 """
@@ -145,7 +145,7 @@ def _imputed(found: Object, block: Block) -> Block:
 
 
 def _indicated(found: Object, columns: list[Column], missing: object) -> list[Column]:
-    """Return the columns that tell where values were missing."""
+    """Return the columns that say where values were missing."""
     record = found.get("indicator_")
     if not isinstance(record, Record):
         raise CorruptArtifactError(f"{found.path}indicator_ is missing")

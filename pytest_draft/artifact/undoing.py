@@ -1,4 +1,4 @@
-"""Transformers anywhere in a file: in goes its inert record, out comes each of them by itself.
+"""Transformers anywhere in a file, each read by itself, so that scaled copies of data can be scaled back.
 
 Whoever has the file has them too, whatever they stand before: rows of another model behind a scaler are rows.
 """

@@ -1,10 +1,10 @@
-"""Fitted trees that stand in a file beside its model: in goes the inert record and what was read of it, out come their
-places.
+"""Finds fitted trees outside the model that is judged: where in the file they are.
 
 A reader looks at the trees of one model, by name. Others can stand anywhere: in the estimator that a search was given,
-in a template, in an attribute that somebody added. Whatever has the form of a fitted tree is told, so that it is judged
-or nothing is said of the file: an estimator with a ``tree_``, a tree by itself, an array of its nodes, a dictionary or
-an object of arrays by the names that such arrays have, a rule list, and numbers that lead from nodes to their children.
+in a template, in an attribute that somebody added. Whatever has the form of a fitted tree is reported, so that it is
+judged or nothing is said of the file: an estimator with a ``tree_``, a tree by itself, an array of its nodes, a
+dictionary or an object of arrays by the names that such arrays have, a rule list, and numbers that lead from nodes to
+their children.
 """
 
 from __future__ import annotations
@@ -110,13 +110,13 @@ def unjudged_trees(
     root : object
         What the interpreter made of the file.
     parts : iterable
-        All records that a reader has looked at: by their attributes others are told.
+        All records that a reader has looked at: others are recognised by their attributes.
     judged : iterable
         Those of them that are the model: its estimators and trees.
     contents : Contents
         All arrays of the file.
     elsewhere : iterable
-        Records of models that are judged by themselves: what they hold is told there.
+        Records of models that are judged by themselves: what they hold is reported there.
     most_steps : int
         References that are followed.
     seconds : float

@@ -1,7 +1,7 @@
-"""The checks on a decoded tree: in go the file's two arrays, out come `Nodes` or a `Tree` to be relied on.
+"""Checks the two arrays of a decoded tree and returns `Nodes` or a `Tree` that the rest of the code can rely on.
 
 Whatever contradicts itself in structure, or is no number, is corrupt. Where numbers of rows do not add up,
-`pytest_draft.artifact.outputs` says what else the nodes tell: somebody may have removed them.
+`pytest_draft.artifact.outputs` says what else the nodes reveal: somebody may have removed them.
 """
 
 from __future__ import annotations

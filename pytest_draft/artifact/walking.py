@@ -1,4 +1,4 @@
-"""All objects of a file: in goes its inert record, out come its records, each once, with their paths."""
+"""Walks through a file's inert record: every record once, with the path to it."""
 
 from __future__ import annotations
 

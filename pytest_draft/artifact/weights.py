@@ -1,4 +1,4 @@
-"""Class weights: in goes what a file tells of them, out comes the weight of one draw of each class.
+"""Class weights: what one draw of each class weighs, from what a file says of them.
 
 The rules are those of ``sklearn.utils.class_weight``. What more than one reading would explain is refused.
 """

@@ -1,4 +1,4 @@
-"""Zip archives: in go a file's bytes, out come its members, by name, unpacked within limits and never extracted."""
+"""Zip archives in memory: members by name, unpacked within limits and never extracted to disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The attack: in go a forest, a domain and groups, out comes a reconstruction. It never sees the truth."""
+"""The attack: from a forest, a domain and groups, a reconstruction. It never sees the truth."""
 
 from pytest_draft.attack import compiling
 

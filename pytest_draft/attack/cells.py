@@ -1,4 +1,4 @@
-"""What no tree tells apart: in go vectors and the leaves that they reach, out come `Cells`."""
+"""Cells: vectors that no tree distinguishes, because they reach the same leaves."""
 
 from __future__ import annotations
 

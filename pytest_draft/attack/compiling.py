@@ -1,4 +1,4 @@
-"""What compiled code needs: a place to be kept in, and time that no box pays for.
+"""Support for compiled code: a cache to keep it in, and a clock that stops while it is compiled.
 
 Numba compiles each function that was not shipped (`shipped_code`) when it is first called, and keeps it where the
 package is installed or in the user's cache. Where nothing was shipped that takes a minute or two of a processor on a

@@ -1,4 +1,4 @@
-"""One guess for many datasets: in go datasets that are all likely, out comes rows close to all of them on average.
+"""One guess from many likely datasets: rows that are close to all of them on average.
 
 The error is measured after matching, so the datasets are matched to each other before their attributes are put
 together (design, section 5: consensus). Which guess is best is decided by the expected matched error, with the

@@ -1,4 +1,4 @@
-"""Vectors on their way down a tree: in go a tree and encoded vectors, out come the leaves that they reach."""
+"""Sends encoded vectors down a tree and returns the leaves that they reach."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A domain that is small enough to enumerate: in go a forest, a domain and groups, out comes a `Problem`.
+"""Small domains: enumerates all vectors and builds a `Problem` from forest, domain and groups.
 
 Enumeration and domain reduction are one pass over the trees, so that a vector that no group can hold any more costs
 nothing in the trees that follow.
@@ -63,7 +63,7 @@ def build(forest: Forest, domain: Domain, groups: Groups, timebox: TimeBox, *, t
     A vector is possible for a row of group ``g`` and class ``c`` only if every tree that saw the row has at
     least ``weight[t, g]`` draws of class ``c`` at the vector's leaf, after those of the known rows are taken off,
     and would not have split elsewhere with such a row (`pytest_draft.attack.gaps`); and only if it has the group's
-    known values. Cells that differ in known attributes are kept apart, as if one more tree told their values; so a
+    known values. Cells that differ in known attributes are kept apart, as if one more tree tested them; so a
     cell fixes all that is known. So are those that other trees exclude.
 
     Parameters

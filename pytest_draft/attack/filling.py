@@ -1,4 +1,4 @@
-"""Attributes that a cell leaves open: in go cells and a relaxed dataset, out come encoded rows.
+"""Fills in the attributes that a cell leaves open: encoded rows from cells and a relaxed dataset.
 
 No tree tells the values of an open attribute apart, so they can only be guessed. Which guess is best is a question
 of the error: after matching, a table of likeliest values has no variety, and a drawn one has some by chance. Both
@@ -37,7 +37,7 @@ Choose = Callable[[int, FloatArray], IntArray]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Filling:
-    """How likely each value of each attribute is, as far as the forest tells."""
+    """How likely each value of each attribute is, as far as the forest shows."""
 
     domain: Domain
     cells: Cells

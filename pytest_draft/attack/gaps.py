@@ -1,4 +1,4 @@
-"""Values that no row of a node can hold: in go a forest and a discrete domain, out come open intervals by node.
+"""Gaps: intervals of values that no row of a node can hold, because its threshold lies midway between two values.
 
 A best split's threshold is the midpoint of the two values of its column next to it among the node's rows. Of a code
 book only some pairs of values have that midpoint, and no row of the node lies inside the narrowest of them.

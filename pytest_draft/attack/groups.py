@@ -1,4 +1,4 @@
-"""What the adversary cannot tell apart: in go occurrences and side knowledge, out come `Groups` of rows."""
+"""Groups of exchangeable rows, which neither occurrences nor side knowledge distinguishes."""
 
 from __future__ import annotations
 

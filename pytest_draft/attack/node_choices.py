@@ -1,4 +1,4 @@
-"""How probable it is what nodes chose: in go nodes, their rules and a whole dataset, out come other open values.
+"""How probable the splits that nodes chose are: resamples open values of a dataset by that.
 
 Compiled: of each node and column it is kept how many rows have each indicator, and how the column does against the one
 that the node chose; one value that changes brings a few of these up to date.

@@ -1,4 +1,4 @@
-"""What a forest publishes of its rows: in go a forest and groups, out come counts by leaf, less what is known."""
+"""The counts that a forest publishes by leaf, less those of rows that the adversary knows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one problem of all settings: in go groups, cells and published counts, out come candidates and equations.
+"""The problem that all settings of counts share: candidates and equations from groups, cells and published counts.
 
 Variables belong to what a row can be, not to which row it is: ``h[g, k, c]`` counts the rows of group ``g``
 that are of cell ``k`` and class ``c``.
@@ -70,7 +70,7 @@ class Problem:
     def pool(self) -> IntArray:
         """The pool of each candidate, shape (n_candidates,), ascending: rows of one pool can change places.
 
-        A pool is a group; where there is one group only and every tree tells how many of its rows are of each class,
+        A pool is a group; where there is one group only and every tree shows how many of its rows are of each class,
         it is a class, and the classes decouple.
         """
         return self.label if self._by_class else self.group

@@ -1,4 +1,4 @@
-"""The attack: in goes a `Problem`, out comes a `Reconstruction` with its status and residual."""
+"""The attack on counts: a `Problem` becomes a `Reconstruction` with its status and residual."""
 
 from __future__ import annotations
 
@@ -75,10 +75,10 @@ def reconstruct(
     search : Search
         Its time box, seed and threads.
     evidence : callable or None
-        Says how well a dataset explains what the counts don't tell; chooses among datasets that meet all
+        Says how well a dataset explains what the counts leave open; chooses among datasets that meet all
         counts.
     choices : Choices or None
-        What the forest's nodes chose, which tells values that no test fixes.
+        What the forest's nodes chose, which reveals values that no test fixes.
     """
     figures = search.clock.figures
     figures.update(cells=problem.cells.n_cells, candidates=problem.n_candidates, groups=problem.groups.n_groups)
@@ -108,7 +108,7 @@ def reconstruct(
             guess = _least_error(draft, solution, weaker, search)
     elif (
         weaker is None and solution.samples and score != len(problem.counts)
-    ):  # else refitting has told which dataset it is
+    ):  # else refitting has shown which dataset it is
         with search.clock("agree"):
             rng = np.random.default_rng([search.seed, 7])
             fills = [_Draft.of(problem, sample, draft.filling).ways(asked, rng, search) for sample in solution.samples]
@@ -346,14 +346,14 @@ def _agreed(
 
 
 def _filling(problem: Problem, expected: FloatArray) -> Filling:
-    """Return what expected rows of each candidate tell of open attributes."""
+    """Return what expected rows of each candidate say of open attributes."""
     of_cell = np.zeros(problem.cells.n_cells)
     np.add.at(of_cell, problem.cell, expected)
     return Filling.of(problem.domain, problem.cells, of_cell)
 
 
 def _in_row_order(problem: Problem, by_group: IntArray) -> IntArray:
-    """Return what is told row by row, group by group, in the order of the rows."""
+    """Return what is found row by row, group by group, in the order of the rows."""
     result = np.empty_like(by_group)
     result[np.argsort(problem.groups.of_row, kind="stable")] = by_group
     return result

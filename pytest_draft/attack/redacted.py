@@ -1,4 +1,4 @@
-"""Named tuples without their values in what is printed: in goes such a class, out comes the same with a short repr.
+"""Hides the values of named tuples: a class decorator that shortens their repr.
 
 Compiled code takes named tuples of arrays, and a named tuple shows all that it holds: rows, or what leads to them, in
 every traceback with local variables. Dataclasses have ``repr=False`` instead.

@@ -1,4 +1,4 @@
-"""What every step of a search shares: in go a time box, a seed and threads, out comes a `Search`."""
+"""What every step of a search shares: time box, seed and threads, in a `Search`."""
 
 from __future__ import annotations
 

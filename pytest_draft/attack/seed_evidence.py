@@ -1,4 +1,4 @@
-"""Which seeds explain what trees drew: in go seeds and what a file tells of draws, out come those not contradicted."""
+"""Which seeds can explain the draws of trees: drops those that the file contradicts."""
 
 from __future__ import annotations
 

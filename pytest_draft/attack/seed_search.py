@@ -1,4 +1,4 @@
-"""The number behind seeds that were removed: in goes a forest without seeds, out come its random_state and its seeds.
+"""Searches for a forest's removed random_state, from which all its seeds follow.
 
 Most forests are trained with a small number as their ``random_state``. Each tree's seed follows from it, and from that
 what the tree drew: the columns that its root may test, for bagging ensembles the columns of the tree, and how many
@@ -45,20 +45,26 @@ _KINDS = 3
 @dataclass(frozen=True)
 class _Parameters:
     most: int = 2_000_000
+    """Numbers that are tried, from 0 on."""
     common: int = 10_000
+    """How many of them share half of `MOST_BY_CHANCE`."""
     chunk: int = 1 << 15
+    """Numbers that are tried at once."""
     first_trees: int = 12
+    """Trees by which numbers are dropped first."""
     explained: float = 0.85
+    """Least share of the roots that the right number explains: columns that are constant in some samples let some of
+    them appear contradicted.
+    """
     dropped: float = -5.0
+    """The log-likelihood ratio at which a number is dropped."""
     most_draws: float = 1e9
+    """Rows that may be drawn."""
     most_subsets: int = 1_000_000
+    """Numbers for which columns may be drawn."""
 
 
 _PARAMETERS = _Parameters()
-"""How many numbers are tried from 0 on; how many of them share half of `MOST_BY_CHANCE`; how many are tried at once;
-with how many trees it begins; which share of the roots the right number explains at least, as columns that are constant
-in some samples let some appear contradicted; the log-likelihood ratio at which a number is dropped; how many rows may
-be drawn, and for how many numbers columns."""
 
 
 @dataclass(frozen=True)
@@ -66,24 +72,24 @@ class Sought:
     """What came of the search."""
 
     tried: int
-    """How many numbers were tried; 0 where the file does not tell enough to find any."""
+    """How many numbers were tried; 0 where the file does not reveal enough to find any."""
     random_state: int | None
     """The number; None where none of them was it."""
     forest: Forest
     """With the seeds that follow from it, as if they were in the file; as it was where there is none."""
     told_by: str = ""
-    """What of the file tells it, in words."""
+    """Which part of the file it was found from, in words."""
     draws_known: bool = True
-    """Whether these seeds tell all that seeds in the file would; False where draws depended on what was removed, too.
+    """Whether these seeds reveal all that seeds in the file would; False where draws depended on what was removed, too.
     """
 
 
 class _SeedEvidence(Protocol):
-    """What the file tells of the trees' draws, and which numbers could have brought it about."""
+    """What the file reveals of the trees' draws, and which numbers could have brought it about."""
 
     @property
     def told_by(self) -> str:
-        """What of the file tells it, in words."""
+        """Which part of the file it was found from, in words."""
 
     @property
     def most(self) -> int:
@@ -165,7 +171,7 @@ def seek(forest: Forest, timebox: TimeBox) -> Sought:
 
 
 def _sought_as_usual(forest: Forest, timebox: TimeBox) -> Sought:
-    """Search where the file does not tell how columns were drawn: by scikit-learn's default, and its newest rules."""
+    """Search where the file does not say how columns were drawn: by scikit-learn's default, and its newest rules."""
     draws = ForestDraws(rows=forest.draws.rows)
     usual = replace(
         forest,
@@ -181,7 +187,7 @@ def _sought_as_usual(forest: Forest, timebox: TimeBox) -> Sought:
 
 
 def _with_seeds(sought: Sought) -> Sought:
-    """Return the forest with its seeds, unless the draws that follow are not those that its roots tell."""
+    """Return the forest with its seeds, unless the draws that follow contradict its roots."""
     forest = sought.forest
     seeds = seeds_of(sought.random_state or 0, forest.n_trees)
     trees = tuple(replace(tree, seed=seed) for tree, seed in zip(forest.trees, seeds, strict=True))
@@ -231,7 +237,7 @@ def best_known() -> Numbers:
 
 
 def _told(forest: Forest) -> Iterator[_SeedEvidence]:
-    """Go through all that the file tells of its trees' draws."""
+    """Go through all that the file reveals of its trees' draws."""
     draws = forest.draws
     if isinstance(draws, BaggingDraws) and draws.draws_columns(forest.n_features):
         yield from _subsets(forest, draws)
@@ -259,7 +265,7 @@ def _told(forest: Forest) -> Iterator[_SeedEvidence]:
 
 
 def _columns_at_root(forest: Forest) -> int:
-    """Return how many columns a root draws; all where the file does not tell it."""
+    """Return how many columns a root draws; all where the file does not say."""
     if forest.tree_parameters.get("max_features") == "auto":  # of versions before 1.3
         return max(1, math.isqrt(forest.n_features)) if forest.classes is not None else forest.n_features
     try:
@@ -285,7 +291,7 @@ class _Roots:
 
     @property
     def n_trees(self) -> int:
-        """How many trees tell something."""
+        """How many trees say something."""
         return len(self.roots)
 
     @property
@@ -388,7 +394,7 @@ class _Subsets:
 
     @property
     def n_trees(self) -> int:
-        """How many trees tell something."""
+        """How many trees say something."""
         return len(self.tested)
 
     @property
@@ -403,7 +409,7 @@ class _Subsets:
 
     @property
     def ample(self) -> bool:
-        """Whether it would have found the number: what comes last is followed by nothing."""
+        """Always true: no other evidence comes after this one."""
         return True
 
     def left(self, numbers: Numbers) -> Numbers:
@@ -443,7 +449,7 @@ class _Sizes:
 
     @property
     def n_trees(self) -> int:
-        """How many trees tell something."""
+        """How many trees say something."""
         return len(self.sizes)
 
     @property
@@ -460,7 +466,7 @@ class _Sizes:
 
     @property
     def ample(self) -> bool:
-        """Whether it would have found the number: what comes last is followed by nothing."""
+        """Always true: no other evidence comes after this one."""
         return True
 
     def left(self, numbers: Numbers) -> Numbers:

@@ -1,4 +1,4 @@
-"""Compiled code that comes with the package: in goes a function with its signature, out comes what to run, or nothing.
+"""Compiled code that ships with the package: looks up a function by its signature and returns what to run, if any.
 
 A wheel is built with it (``hatch_build.py``), for one kind of CPU that most machines can stand in for. It is taken
 where everything is as it was then: the version of Python and of numba, llvmlite's, the system, every line of this

@@ -1,4 +1,4 @@
-"""The equations of a problem: in go coefficients and observations, out comes a linear `System`."""
+"""The linear equations of a problem: a `System` of coefficients and observations."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""How many draws of each target are in each node of a regressor: in goes a forest, out come `TargetCounts`.
+"""How many draws of each target are in each node of a regressor: `TargetCounts` of a forest.
 
-A leaf tells how many draws it holds, their mean and, by squared error, their impurity: the number, the sum and the sum
+A leaf stores how many draws it holds, their mean and, by squared error, their impurity: the number, the sum and the sum
 of squares of some targets. A leaf without impurity holds one target only. Where targets repeat, as counts, ratings and
 rounded numbers do, only one multiset of them explains most other leaves, too. Then it is known how many draws of each
 target are in each node, and whatever rebuilds rows from counts by class rebuilds them from these.
@@ -84,7 +84,7 @@ def target_counts(forest: Forest, times: IntArray) -> TargetCounts | None:
     Returns
     -------
     TargetCounts or None
-        None of a classifier, where no leaf tells its targets, or where these are too many to be counted.
+        None of a classifier, where no leaf reveals its targets, or where these are too many to be counted.
     """
     if forest.observation != TargetMeans():
         return None
@@ -125,7 +125,7 @@ class _Leaves:
     n_rows: IntArray
     """`n_draws` and `n_rows`, shape (n,)."""
     variance: FloatArray
-    """Shape (n,). Of the targets of the draws; NaN where the file does not tell it."""
+    """Shape (n,). Of the targets of the draws; NaN where the file does not say."""
     is_pure: BoolArray
     """Shape (n,). Whether they hold one target only."""
 

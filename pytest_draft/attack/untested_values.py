@@ -1,4 +1,4 @@
-"""What trees say by what they do not test: in go a forest and a dataset with open values, out come likelier values.
+"""Likelier values where trees test nothing: what they reveal by the columns that they did not choose.
 
 A node tests the best of the columns that it drew. So every column that would have split it better was not drawn, and
 an impure leaf where growth was not limited had nothing left to split. How probable that is follows from how many
@@ -74,7 +74,7 @@ class Choices:
 
     @classmethod
     def of(cls, forest: Forest, problem: Problem, *, seeds_known: bool) -> Choices | None:
-        """Return what a forest's choices can tell.
+        """Return what a forest's choices can reveal.
 
         Parameters
         ----------
@@ -84,7 +84,7 @@ class Choices:
         Returns
         -------
         Choices or None
-            None where trees did not look at the data, or the file does not tell how they did.
+            None where trees did not look at the data, or the file does not say how they did.
         """
         parameters = forest.tree_parameters
         everything = np.unique(forest.columns_of_file)

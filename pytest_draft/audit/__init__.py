@@ -1,4 +1,4 @@
-"""The audit of a model file without an attack: in goes what was read, out comes what it tells by itself.
+"""The audit of a model file: what it reveals by itself, without an attack.
 
 `file_audit` and `entropy` are the entrances. `contents` says which arrays in the file belong to training rows (by
 `copies`, `scaled_copies` and `rare_categories`, on `known_data`, `value_hashes` and `chance`), `structure` how few

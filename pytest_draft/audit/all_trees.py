@@ -1,4 +1,4 @@
-"""What all trees tell together: in go an `Entropy` and the attack's problem, out come narrower bounds.
+"""What all trees reveal together: narrower bounds of an `Entropy`, from the attack's problem.
 
 A world is a consistent dataset: how many rows each cell holds, and a vector of the cell for each of them. Where it is
 proved how many rows each cell holds (`Reconstruction.status` ``unique``), no more is left than the vectors of these
@@ -27,7 +27,7 @@ def together(entropy: Entropy, problem: Problem, reconstruction: Reconstruction 
     problem : Problem
         With exact noise, and all rows unknown.
     reconstruction : Reconstruction or None
-        Where it is ``unique`` and each tree saw all rows, the entropy is known exactly, but for what thresholds tell.
+        Where it is ``unique`` and each tree saw all rows, the entropy is known exactly, but for what thresholds reveal.
     """
     upper = min(entropy.ratio.upper, most_left(problem) / (problem.groups.n_rows * entropy.bits))
     if reconstruction is not None and reconstruction.status == "unique" and reconstruction.cells is not None:

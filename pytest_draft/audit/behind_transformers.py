@@ -1,4 +1,4 @@
-"""The training data behind the transformers of a file: in go its tables, out come those that transformers make.
+"""The training data after each of the file's transformers, to search the file for them.
 
 Rows that another model keeps stand behind whatever it was fitted behind. Which transformers these are is not asked:
 each that takes as many columns is tried on each table, and on what others have made of it.

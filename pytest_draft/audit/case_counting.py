@@ -1,4 +1,4 @@
-"""Counting by cases: in go a region of a cut domain and rules, out comes how many vectors of it no rule meets.
+"""Counts vectors by cases: how many vectors of a region no rule matches.
 
 It takes an attribute, splits its values by the rules that they meet, and counts each part by itself; rules that share
 no attribute are counted apart, and what was counted once is kept. No method can be quick on all rules, since this is

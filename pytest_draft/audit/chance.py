@@ -1,7 +1,7 @@
-"""How little chance makes of a match: in go counts of equal values, out come bits.
+"""How unlikely a match is by chance, in bits, from counts of equal values.
 
 A bit is minus log2 of a probability. An array is taken for a copy of training data where chance would hardly make it,
-so everything that a match tells is measured in bits and held against `ENOUGH`.
+so everything that a match says is measured in bits and held against `ENOUGH`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def arrangements(times: AnyArray, n: int) -> float:
 
 
 def bits_of_order(codes: IntArray, ways: float) -> float:
-    """Return what the order of values tells, as one of so many (`arrangements`); nothing where they are sorted."""
+    """Return what the order of values says, as one of so many (`arrangements`); nothing where they are sorted."""
     steps = np.diff(codes)
     return 0.0 if (steps >= 0).all() or (steps <= 0).all() else float(ways / np.log(2))
 

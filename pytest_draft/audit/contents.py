@@ -1,4 +1,4 @@
-"""What stands in a model file beside its trees: in go its arrays and the training data, out come `StoredFacts`.
+"""What a model file holds beside its trees: compares its arrays with the training data.
 
 No attack is needed for what is simply there. Copies are searched by `copies`, categories that only few rows have by
 `rare_categories`; here are the arrays with an entry for each row. An array counts as a copy only where chance would
@@ -132,7 +132,7 @@ def _unexplained(artifact: Artifact, by_row: Sequence[Vector], columns: dict[obj
 def _kept(artifact: Artifact, n_rows: int | None, met: SingleValues | None) -> tuple[Place, ...]:
     """Return what holds rows by its nature; also means of so many groups, or so many quantiles, that each is of few.
 
-    Quantiles that are those of a column of the table are told as values of single people.
+    Quantiles that are those of a column of the table are reported as values of single people.
     """
     places = [_shown(place) for place in artifact.account.kept]
     told = () if met is None else met.places
@@ -150,7 +150,7 @@ def _shown(place: Place) -> Place:
 
 
 def _rows_of(model: Forest | RuleList) -> int | None:
-    """Return the number of training rows that a file tells."""
+    """Return the number of training rows that a file gives."""
     if isinstance(model, Forest):
         return model.n_samples
     return None if model.counts is None else int(model.counts.sum())

@@ -1,4 +1,4 @@
-"""The search for copies: in go a file's arrays and the training data, out come the arrays that hold some of them.
+"""The search for copies of training data in a file's arrays.
 
 In which form a table is written makes no difference: turned round, row by row or column by column, in pieces, in half
 precision, with scaled columns, among other values.
@@ -133,7 +133,7 @@ class _CopySearch:
         return None
 
     def in_pieces(self) -> Iterator[Copy]:
-        """Return the copies of which each piece tells too little by itself, the one of the most rows."""
+        """Return the copies of which each piece says too little by itself, the one of the most rows."""
         best: Copy | None = None
         for number, table in enumerate(self._known.tables):
             pieces = self._pieces.get(number, [])

@@ -1,8 +1,8 @@
-"""How much of the uncertainty about its training rows a model takes away: in go model and domain, out comes `Entropy`.
+"""How much of the uncertainty about its training rows a model removes: an `Entropy` from model and domain.
 
 Nothing is searched (Ferry et al., Probabilistic Dataset Reconstruction from Interpretable Models, SaTML 2024). Of each
-row the file tells in which leaf of a tree it is, or by which rule it was captured; the *entropy ratio* is what is left
-of the uncertainty about it, and one minus that is the *entropy reduction*:
+row the file reveals in which leaf of a tree it is, or by which rule it was captured; the *entropy ratio* is what is
+left of the uncertainty about it, and one minus that is the *entropy reduction*:
 
 - ``Dist`` (definition 2): the mean, over rows and attributes, of an attribute's entropy over that of its domain.
 - ``Dist_G`` (definition 4, equations 11 and 16): the joint entropy of all values over that of the domain.
@@ -10,17 +10,19 @@ of the uncertainty about it, and one minus that is the *entropy reduction*:
 All values that the domain allows are taken for equally likely, as in the paper. Attributes with one value have no
 entropy to take away, and are left out of ``Dist``.
 
-Several trees tell more together than each by itself. What is left of the entropy lies between two bounds:
+Several trees reveal more together than each by itself. What is left of the entropy lies between two bounds:
 
-- No more than under what any single tree tells, nor than under what each row can be by itself (`all_trees.most_left`).
+- No more than under what any single tree reveals, nor than under what each row can be by itself
+  (`all_trees.most_left`).
 - No less than what the true rows' own cells leave open: somebody who knows each row's cell knows no less
   (`remaining_entropy`).
 
 An attack's problem can narrow them (`pytest_draft.audit.all_trees`). Rows come in no order in all of this, as in the
 paper, where a row stands for whoever is in its leaf.
 
-Of an attribute with more than two values, a threshold can tell more than its sides. The paper leaves that out; here it
-widens the bounds (`pytest_draft.audit.remaining_entropy.Remaining`), so ``Dist_G`` is only the most that can be left.
+Of an attribute with more than two values, a threshold can reveal more than its sides. The paper leaves that out; here
+it widens the bounds (`pytest_draft.audit.remaining_entropy.Remaining`), so ``Dist_G`` is only the most that can be
+left.
 """
 
 from __future__ import annotations
@@ -80,7 +82,8 @@ def audit_entropy(
     timebox: TimeBox,
     inside: BoolArray | None = None,
 ) -> Entropy:
-    """Say how much a rule list, or the trees of a forest, each by itself and at least together, tell of training rows.
+    """Say how much a rule list, or the trees of a forest, each by itself and at least together, reveal of training
+    rows.
 
     Parameters
     ----------
@@ -89,7 +92,7 @@ def audit_entropy(
     domain : Domain
         For a rule list without missing values.
     data : TrainingData or None
-        Needed where the file does not tell how many rows each rule captured.
+        Needed where the file does not say how many rows each rule captured.
     timebox : TimeBox
         Where it ends, the trees that are left are not looked at.
     inside : ndarray of bool, shape (n_rows,), or None
@@ -98,7 +101,7 @@ def audit_entropy(
     Raises
     ------
     NotCoveredError
-        Where the leaves hold noise, their numbers of rows were removed, the file does not tell the number of rows, a
+        Where the leaves hold noise, their numbers of rows were removed, the file does not give the number of rows, a
         rule list's domain has missing values, or a domain has one vector only.
     DataError
         Where the domain allows no row of some part; or the numbers of rows are neither in the file nor given.
@@ -221,7 +224,7 @@ def _groups(
 
 
 def _drawn(forest: Forest, n_rows: int) -> IntArray | None:
-    """Return how often each tree saw each row, shape (n_trees, n_rows); None where the file does not tell."""
+    """Return how often each tree saw each row, shape (n_trees, n_rows); None where the file does not say."""
     if forest.draws.each_once:
         return np.broadcast_to(np.int64(1), (forest.n_trees, n_rows))
     try:
@@ -271,7 +274,7 @@ def _few_values(domain: Domain, data: TrainingData) -> tuple[str, ...]:
 
 
 def _raised(entropy: Entropy, left: Remaining, times: IntArray) -> Entropy:
-    """Raise the lower bounds to what is left for somebody who knows more than the model tells."""
+    """Raise the lower bounds to what is left for somebody who knows more than the model reveals."""
     ratio, row = entropy.ratio, entropy.lowest_row
     least = left.of_all(times) / (int(times.sum()) * entropy.bits)
     return replace(

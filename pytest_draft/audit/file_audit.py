@@ -1,4 +1,4 @@
-"""All that a model file tells without an attack: in goes what was read, out comes a `FileAudit`.
+"""All that a model file reveals without an attack: a `FileAudit`.
 
 `audit_file` comes first, since it needs no domain and holds whatever becomes of the data; `entropy` follows when the
 domain is known. Neither searches for rows: an attack can come after them, and narrow the entropy (`narrowed`).
@@ -29,12 +29,12 @@ from pytest_draft.timebox import TimeBox
 
 @dataclass(frozen=True)
 class FileAudit:
-    """What a file tells that is simply there."""
+    """What a file reveals that is simply there."""
 
     contents: StoredFacts
     """What stands in it beside its trees."""
     structure: StructureFacts | None
-    """How few rows stand behind its leaves or rules; None where it does not tell."""
+    """How few rows stand behind its leaves or rules; None where it does not say."""
 
 
 def audit_file(
@@ -57,7 +57,7 @@ def audit_file(
 
 
 def narrowed(entropy: Entropy, problem: Problem, reconstruction: Reconstruction | None = None) -> Entropy:
-    """Narrow what all trees together leave, where the problem says all that they tell; else the bounds stand.
+    """Narrow what all trees together leave, where the problem says all that they reveal; else the bounds stand.
 
     Parameters
     ----------

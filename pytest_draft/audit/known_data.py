@@ -1,4 +1,4 @@
-"""The training data as a file can hold them: in go raw and encoded columns, out come what rows and columns tell.
+"""The training data in every form that a file could hold: raw and encoded columns, and what rows and columns reveal.
 
 `RowTable` finds rows among others, `KnownData` columns; both say how much that is beyond chance.
 """
@@ -241,7 +241,7 @@ class KnownData:
 
     @cached_property
     def _by_values(self) -> dict[bytes, float]:
-        """What the values of a column tell in any order, in bits, by their digest."""
+        """What the values of a column say in any order, in bits, by their digest."""
         hashed = [identities(column) for column in (*self._values, *self._in_half_precision)]
         return {
             digest(np.sort(column)): bits_of_counts(np.unique(column, return_counts=True)[1].astype(np.float64))
@@ -251,7 +251,7 @@ class KnownData:
 
     @cached_property
     def _by_order(self) -> dict[bytes, float]:
-        """What the order of a column's values tells, in bits, by its digest."""
+        """What the order of a column's values says, in bits, by its digest."""
         found: dict[bytes, float] = {}
         for column in (*self._values, *self._in_half_precision):
             found.update(_patterns(column))
@@ -270,7 +270,7 @@ class KnownData:
     def columns_in(self, table: AnyArray, tries: int) -> int:
         """Return how many columns of a file are the training data's, among so many in the file that are tried.
 
-        A column by itself has to tell enough that chance hardly makes it; several different ones, together.
+        A column by itself has to say enough that chance hardly makes it; several different ones, together.
         """
         penalty = float(np.log2(tries * self._n_different))
         alone, together = 0, 0
@@ -285,7 +285,7 @@ class KnownData:
         return together if sum(by_pattern.values()) >= ENOUGH.anywhere else alone
 
     def _surprise_by(self, column: AnyArray, scaled: bool) -> tuple[float, float, bytes]:
-        """Return what a match of a column tells, how much is enough, in bits, and a digest of the column."""
+        """Return what a match of a column says, how much is enough, in bits, and a digest of the column."""
         patterns = list(_patterns(column))
         if (bits := max(self._by_order.get(pattern, 0.0) for pattern, _ in patterns)) > 0.0:
             return bits, ENOUGH.in_order, patterns[0][0]

@@ -1,8 +1,8 @@
-"""How many feature vectors a row in a leaf can be: in go a tree and a domain, out come the sizes of its leaves.
+"""How many feature vectors reach each leaf of a tree, within a domain.
 
-What a tree's leaf tells of one row is a set of vectors; how many it holds is all that entropies need where each vector
-is as likely as any other (Ferry et al., Probabilistic Dataset Reconstruction from Interpretable Models, SaTML 2024,
-section IV-A2). A leaf is a product: a set of values for each attribute, whose sizes multiply (section IV-B).
+What a tree's leaf reveals of one row is a set of vectors; how many it holds is all that entropies need where each
+vector is as likely as any other (Ferry et al., Probabilistic Dataset Reconstruction from Interpretable Models, SaTML
+2024, section IV-A2). A leaf is a product: a set of values for each attribute, whose sizes multiply (section IV-B).
 
 A numeric attribute has no number of values. It counts as having one for each `matching.TOLERANCE` of its range, within
 which a rebuilt value counts as right; an interval has its share of them, and never less than one.

@@ -1,4 +1,4 @@
-"""What a model tells of a row by the part that it is in: in go a tree or a rule list and rows, out come `ModelParts`.
+"""What a model reveals of a row by the leaf or rule that it falls into: `ModelParts`.
 
 A part is a leaf of a tree, or what a rule of a list captures. All values that the domain allows are taken for equally
 likely (Ferry et al., Probabilistic Dataset Reconstruction from Interpretable Models, SaTML 2024).
@@ -26,7 +26,7 @@ from pytest_draft.timebox import TimeBox
 
 @dataclass(frozen=True, eq=False)
 class ModelParts:
-    """What a model tells of a row, by the part that it is in: a leaf of a tree, or a rule of a list.
+    """What a model reveals of a row, by the part that it is in: a leaf of a tree, or a rule of a list.
 
     Raises
     ------
@@ -45,9 +45,9 @@ class ModelParts:
     domain_bits: float
     """log2 of the number of vectors of the domain, more than 0."""
     bits_at_thresholds: FloatArray
-    """Shape (n_parts,). What of `bits` thresholds may tell besides their sides."""
+    """Shape (n_parts,). What of `bits` thresholds may reveal besides their sides."""
     unseen: int = 0
-    """Training rows of which the model tells nothing."""
+    """Training rows of which the model reveals nothing."""
     exact: bool = True
     """Whether all bits are exact; else some are upper bounds."""
 
@@ -100,7 +100,7 @@ class ModelParts:
 
     @property
     def exact_beside_thresholds(self) -> bool:
-        """Whether all is exact, and no threshold tells more than its sides."""
+        """Whether all is exact, and no threshold reveals more than its sides."""
         return self.exact and not self.bits_at_thresholds[self.rows > 0].any()
 
     @property
@@ -110,7 +110,7 @@ class ModelParts:
 
 
 def parts_of(model: Tree | RuleList, rows: IntArray, domain: Domain, timebox: TimeBox, unseen: int = 0) -> ModelParts:
-    """Return what one tree or a rule list tells of its training rows.
+    """Return what one tree or a rule list reveals of its training rows.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Rare values that a file names: in go its encoders' categories and the raw data, out comes how few rows have one."""
+"""Rare values that a file names: how few rows have one of its encoders' categories."""
 
 from __future__ import annotations
 

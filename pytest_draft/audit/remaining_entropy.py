@@ -1,8 +1,9 @@
-"""What is left for somebody who knows more than the model tells: in go a model and its rows, out comes `Remaining`.
+"""A lower bound of the entropy that a model leaves: what is left for somebody who knows more than it reveals.
 
-Of an attribute with more than two values, a threshold can tell more than its sides: between which values of the
-training data it lies. Somebody who knows each row's place, and these values, knows no less than the model tells; so
-what is left for him is a lower bound of what the model leaves.
+A threshold on an attribute with more than two values can reveal more than its two sides: it lies between two values of
+the training data. Suppose that an observer knows in which leaf (or under which rule) each row is, and these
+neighbouring values. The observer then knows at least what the model reveals, so the entropy left for the observer is a
+lower bound.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ from pytest_draft.facts.rules import ListedRule, Literal
 from pytest_draft.timebox import TimeBox
 
 _MOST_OF_ROWS = 8_000_000
-"""So many (row, attribute) pairs are worked on at once: 17 bytes each, and as much in passing."""
+"""Most (row, attribute) pairs in memory at once: 17 bytes each, and as much again while they are computed."""
 
 _UNITS_PER_ROW = 1e-6
-"""Measured: to follow one row through a tree."""
+"""Units of work to follow one row through a tree, measured."""
 
 
 def telling_tests(model: Forest | Tree | RuleList, domain: Domain) -> tuple[int, ...]:
@@ -51,26 +52,24 @@ def telling_tests(model: Forest | Tree | RuleList, domain: Domain) -> tuple[int,
 
 @dataclass(frozen=True, eq=False)
 class Remaining:
-    """What the training rows can be for somebody who knows their places, and the extremes of what is tested there.
+    """What the training rows can still be for the observer.
 
-    Of trees he knows in which leaf each row is, and of each attribute in `telling_tests` the least and the greatest
-    value there and one row that holds it. So he knows between which values each threshold is, and each dataset that is
-    left for him explains the file: its counts and its thresholds. Of rule lists, see `remaining_under_rules`.
+    With trees, the observer knows the leaf of each row and, for each attribute in `telling_tests`, the least and the
+    greatest value in that leaf and one row that holds it. That fixes between which values each threshold lies, so every
+    dataset that is left explains the file: its counts and its thresholds. For rule lists see `remaining_under_rules`.
     """
 
     bits: FloatArray
-    """Shape (n_rows,). log2 of the number of vectors of each row, as far as these are about values that it may share
-    with others.
-    """
+    """Shape (n_rows,). log2 of the number of vectors that each row can be, if it is not one whose values are known."""
     known: FloatArray
-    """Shape (n_rows,). What of `bits` a row does not have if it is the one that he knows by its value."""
+    """Shape (n_rows,). How many of these bits a row loses if it is the one known to hold an extreme value."""
 
     def of_all(self, times: IntArray) -> float:
-        """Return the bits of all rows, where each is there some times, of which he knows one."""
+        """Return the bits of all rows, each of which occurs some times and is known once."""
         return float(times @ self.bits - self.known.sum())
 
     def lowest(self) -> float:
-        """Return the bits of the row that he knows best."""
+        """Return the bits of the row that is known best."""
         return float((self.bits - self.known).min())
 
 
@@ -125,8 +124,9 @@ def remaining_under_rules(
 ) -> Remaining:
     """Return what is left of training rows under a rule list.
 
-    Here he knows which rule captured each row; and, at each bound of a rule's test of an attribute in `telling_tests`,
-    the nearest values of the rows that no earlier rule had captured, below and above it, and one row that holds each.
+    Here the observer knows which rule captured each row. At each bound that a rule tests on an attribute in
+    `telling_tests`, the observer also knows the nearest values below and above it among the rows that no earlier rule
+    captured, and one row that holds each of them.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def remaining_under_rules(
     OutOfTimeError
     """
     by_column = {domain.attributes[a].columns[0]: a for a in telling_tests(rules, domain)}
-    # What is between the nearest values is held by no row: rules of its own take it away.
+    # No row lies between the nearest values: additional rules exclude these gaps.
     with_gaps: list[ListedRule] = []
     place = np.empty(rules.n_rules, dtype=np.int64)
     holds: dict[int, set[int]] = defaultdict(set)
@@ -196,17 +196,18 @@ def _gap(values: FloatArray, bound: float) -> tuple[tuple[float, float], list[in
 
 @dataclass(frozen=True, eq=False)
 class _ValueSpans:
-    """The least and the greatest value of the rows in each part, row by row."""
+    """For each row, the least and the greatest value among the rows of its part."""
 
     seen: BoolArray
-    """Shape (n_rows,). The rows that count, and for which this holds."""
+    """Shape (n_rows,). The rows that are counted, and to which the spans apply."""
     below: FloatArray
     greatest: FloatArray
-    """`below` and `greatest`, shape (n_rows,): all values of the part are above the one, by the least step, and at most
-    the other.
+    """`below` and `greatest`, shape (n_rows,): all values of the part are above `below` (the next float under the
+    least)
+    and at most `greatest`.
     """
     held_by: IntArray
-    """One row for each of these values."""
+    """One row that holds each of these values."""
 
     @classmethod
     def of(cls, values: FloatArray, part: NDArray[np.integer], seen: BoolArray) -> _ValueSpans:
@@ -222,7 +223,7 @@ class _ValueSpans:
         return cls(seen, np.nextafter(least, -np.inf), greatest, np.concatenate(holders))
 
     def narrow(self, bounds: LeafBounds, column: int) -> None:
-        """Narrow the bounds of the rows that count to these, in place."""
+        """Narrow the bounds of the counted rows to these spans, in place."""
         seen = self.seen
         bounds.low[seen, column] = np.maximum(bounds.low[seen, column], self.below[seen])
         bounds.high[seen, column] = np.minimum(bounds.high[seen, column], self.greatest[seen])

@@ -1,4 +1,4 @@
-"""How many feature vectors a rule of a list captures: in go a rule list and a domain, out comes a `Capture` each.
+"""How many feature vectors each rule of a list captures: a `Capture` each.
 
 Who is captured by a rule has met no earlier one, which ties attributes together: unlike a leaf of a tree, it is no
 product of sets. The paper (Ferry et al., Probabilistic Dataset Reconstruction from Interpretable Models, SaTML 2024)

@@ -1,8 +1,8 @@
-"""Scaled copies of columns: in go a table's columns, then those of an array, out come how surprising each match is.
+"""Finds scaled copies of columns: how surprising each match of an array's columns with a table's is.
 
 A column times a number plus another is the column: so are standardised values, values between 0 and 1, and both in half
 or single precision, where values that are close to each other become one. What counts is how far a column is known by
-another: only what a match tells beyond its own error, and beyond what columns of a common form have in common.
+another: only what a match says beyond its own error, and beyond what columns of a common form have in common.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def _error(mine: FloatArray, theirs: FloatArray) -> float:
 
 
 def _by_order(mine: FloatArray, error: float) -> float:
-    """Return what the order of a column's values tells, as far as an error leaves them apart; 0 where it is sorted."""
+    """Return what the order of a column's values says, as far as an error leaves them apart; 0 where it is sorted."""
     known = np.where(np.isnan(mine), np.nanmin(mine) - 2 * np.ptp(mine[~np.isnan(mine)]), mine)
     widest = np.ptp(known)
     codes = np.floor((known - known.min()) / max(_WIDE * error, widest * 1e-12)).astype(np.int64)
@@ -119,7 +119,7 @@ def _by_order(mine: FloatArray, error: float) -> float:
 
 
 def _by_values(ordered: FloatArray, error: float) -> float:
-    """Return what a column's values tell in any order: nothing where they are as evenly spaced as any numbering."""
+    """Return what a column's values say in any order: nothing where they are as evenly spaced as any numbering."""
     distinct, times = np.unique(ordered, return_counts=True)
     if len(distinct) < _FEWEST_IN_ANY_ORDER:
         return 0.0

@@ -1,4 +1,4 @@
-"""Rows of which each column is scaled: in go a table and an array of its width, out come the rows that stand in it.
+"""Finds rows whose columns were scaled one by one in an array as wide as the table.
 
 Scaled rows can be some of the table's, in any order, by a scale and a centre that are nowhere in the file: those of the
 rows that were kept. So each column of the array is placed on the table's by its own values: where two of them go
@@ -15,7 +15,7 @@ from pytest_draft.arrays import AnyArray, FloatArray, IntArray
 from pytest_draft.audit.chance import ENOUGH, bits_of_choice, bits_of_rows
 
 FEWEST_ROWS = 5
-"""Rows below which nothing is told of an array that is scaled in any way."""
+"""Rows below which nothing is said of an array that is scaled in any way."""
 
 _MOST_PAIRS = 400_000
 """Pairs of values that are tried for two of a column's."""
@@ -24,7 +24,7 @@ _CLOSE = 3e-6
 """How far from a value of the table a placed one may be, over the column's range: single precision leaves 1e-7."""
 
 _MOST_WAYS = 4
-"""A column that can be placed in more ways tells nothing."""
+"""A column that can be placed in more ways says nothing."""
 
 
 def scaled_rows(columns: Sequence[AnyArray], array: AnyArray) -> tuple[int, float]:
@@ -74,7 +74,7 @@ def enough(found: int, bits: float) -> bool:
 def _placed(column: AnyArray, kept: FloatArray) -> tuple[IntArray, IntArray, float] | float | None:
     """Return the table's values and the kept ones as positions among the table's, and what placing them takes in bits.
 
-    A number where the column tells nothing; None where the kept values cannot be the table's.
+    A number where the column says nothing; None where the kept values cannot be the table's.
     """
     if column.dtype.kind not in "biuf":
         return None

@@ -1,7 +1,7 @@
-"""Values of single people in a file: in go its arrays and the training data, out comes how many values stand in them.
+"""Values of single people in a file: how many values of the training data its quantiles, bins and curves hold.
 
 Quantiles, the edges of bins, thresholds of curves: each is the value of some person, to the last digit. They are
-counted beside what other people's rows would meet (split-half), so that an age or a grade, which many share, tells
+counted beside what other people's rows would meet (split-half), so that an age or a grade, which many share, reveals
 nothing.
 """
 
@@ -165,8 +165,8 @@ def _among(values: FloatArray, distinct: FloatArray) -> BoolArray:
 def _quantiles_of(line: FloatArray, numbers: FloatArray) -> FloatArray:
     """Return the values that are nearest to each of a column's quantiles, where a line holds just those.
 
-    A quantile between two people's values tells both of them as nearly as one that is somebody's own: with 201 rows all
-    of 101 quantiles are, with 200 rows two.
+    A quantile between two people's values reveals both of them as nearly as one that is somebody's own: with 201 rows
+    all of 101 quantiles are, with 200 rows two.
     """
     known = np.sort(numbers[np.isfinite(numbers)])
     if not len(known) or line[0] < known[0] or line[-1] > known[-1]:

@@ -1,6 +1,6 @@
-"""How few people stand behind a model's leaves: in go a forest or rule list and training data, out come its figures.
+"""How few people stand behind a model's leaves or rules.
 
-A leaf that holds a few rows is about a few people, and a leaf of one class tells the class of everybody in it
+A leaf that holds a few rows is about a few people, and a leaf of one class reveals the class of everybody in it
 (homogeneity: Machanavajjhala et al., l-diversity, ICDE 2006). The counts that say so are in the file, and no row is
 rebuilt. The rows of a leaf are the different training rows that its tree has seen there, however often they were drawn.
 """
@@ -35,7 +35,7 @@ def structure_of(model: Forest | RuleList, data: TrainingData | None, timebox: T
     Returns
     -------
     StructureFacts or None
-        None where the file does not tell how many rows a leaf holds: of forests that released noise or labels, of those
+        None where the file does not say how many rows a leaf holds: of forests that released noise or labels, of those
         whose numbers of rows were removed, and of rule lists without counts, where no training data are given.
     """
     if isinstance(model, RuleList):
@@ -78,7 +78,7 @@ def _alone(
 ) -> tuple[int, int]:
     """Return the least and the most training rows that are alone in a leaf of some tree, or by a rule.
 
-    The file tells their number for each tree. Whether they are the same ones in each is known where the training data
+    The file gives their number for each tree. Whether they are the same ones in each is known where the training data
     and the seeds explain the rows of every leaf.
     """
     by_tree = [int((held == 1).sum()) for held in rows]

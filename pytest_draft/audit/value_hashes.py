@@ -1,4 +1,4 @@
-"""Values as numbers that equal values share: in go columns of any type, out come 64-bit identities and row hashes.
+"""Hashes of values and rows: 64-bit numbers that equal values share, whatever their type.
 
 Values are compared as trees see them, in single precision; texts and other objects by what they are as text.
 """

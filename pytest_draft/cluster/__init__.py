@@ -1,4 +1,4 @@
-"""Examinations on a cluster of Dask: in goes a case, out comes what a worker of it finds out.
+"""Examinations on a Dask cluster: sends cases to workers and returns what they find out.
 
 `controller` is on this side, `worker` and `held` are on the other, `order` is what goes between them. Nothing of Dask
 is imported before a `Cluster` is made.

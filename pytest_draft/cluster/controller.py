@@ -1,6 +1,6 @@
-"""The gate's side of a cluster: in goes a case, out comes its examination, whatever becomes of those who work.
+"""The gate's side of a cluster: returns a case's examination, whatever becomes of scheduler and workers.
 
-Dask decides who examines what. What it would do in silence is told: a worker that is lost, a second try. What comes
+Dask decides who examines what. What it would do in silence is reported: a worker that is lost, a second try. What comes
 back is text, and is checked before it is believed to be an examination.
 """
 
@@ -127,7 +127,7 @@ class Cluster:
         client: Any = distributed.Client  # nothing of it has types
         local_cluster: Any = distributed.LocalCluster
         security: Any = distributed.Security
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is told in our own words
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is reported in our own words
         try:
             if self._share is None:
                 return client(self.where, timeout=CONNECT_SECONDS, set_as_default=False)
@@ -290,7 +290,7 @@ class Cluster:
             self._decide(task, _inconclusive(task.case, self._lost or ""))
 
     def _serve(self) -> None:
-        """Heed what workers tell, answers that come, and whether there are scheduler and workers at all."""
+        """Handle events of workers and their answers, and whether there are scheduler and workers at all."""
         try:
             while not self._closed and self._lost is None:
                 with suppress(queue.Empty):
@@ -370,7 +370,7 @@ class Cluster:
         elif len(task.starts) >= _TRIES:
             self._decide(task, _inconclusive(task.case, _given_up(task)))
         else:
-            if not task.starts:  # it was lost before it could tell
+            if not task.starts:  # it was lost before it could say so
                 task.starts.append("of the cluster")
             self._submit(task)
 

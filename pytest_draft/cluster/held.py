@@ -1,4 +1,4 @@
-"""Files that were sent to a worker: in go a hash and pieces, out comes a path to read them at. Nothing is on its disk.
+"""Files that were sent to a worker, held in its memory: a path to read each at. Nothing is written to its disk.
 
 Each is an anonymous file in memory (``memfd_create``), which a child opens by its descriptor in this process. What was
 not used for the longest time goes first.

@@ -1,4 +1,4 @@
-"""What a worker is asked: in goes a case with its files' hashes, out comes an `Order`; and with what it is compared."""
+"""What a worker is asked to do: an `Order` with a case, the hashes of its files and the environment to compare."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pytest_draft.facts.examination import Examination, versions_here
 from pytest_draft.facts.files import ArtifactFacts, DataFacts
 
 CODE = "code of pytest-draft"
-"""Under this name, an environment tells the hash of this package's own code."""
+"""Under this name, an environment has the hash of this package's own code."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Order:
     environment: Mapping[str, str]
     """Of the controller, as `environment` returns it."""
     topic: str
-    """Of the events by which the worker tells the controller something."""
+    """Of the events by which the worker informs the controller."""
     number: int
     """Of this order among all of the topic."""
     share: int | None = None

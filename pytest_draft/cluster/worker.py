@@ -1,4 +1,4 @@
-"""The worker's side of a cluster: in goes an `Order`, out comes its answer as JSON.
+"""The worker's side of a cluster: takes an `Order` and returns its answer as JSON.
 
 A worker examines as the gate does on one machine: each case in a child with a time box, a memory cap and its share of
 the processors. A child that has answered waits for the next case, and ends after a while without one.

@@ -1,4 +1,4 @@
-"""What the owner has: training data and domain files, read without letting a value of a row into any message."""
+"""The owner's training data and domain files, read so that no message contains a value of a row."""
 
 from pytest_draft.data.decoding import RawColumns, domain_from, granted_by, raw_columns
 from pytest_draft.data.domain_file import declared_domain, read_domain

@@ -1,4 +1,4 @@
-"""How large a table may be: its bytes as stored say so in one line, before memory is spent."""
+"""Limits on tables: refuses one that is too large by its stored bytes, before memory is spent."""
 
 from __future__ import annotations
 

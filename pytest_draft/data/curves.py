@@ -1,4 +1,4 @@
-"""Numbers through a function that a transformer has learned, and back: in go values and a step, out come values.
+"""Functions of numbers that a transformer has learned, and their inverses.
 
 The arithmetic is scikit-learn's, of its current version: ``PowerTransformer``, ``QuantileTransformer``,
 ``KBinsDiscretizer`` and NumPy's own functions, each in the type of the values.

@@ -1,4 +1,4 @@
-"""A file's encoding, backwards: in go an `Encoder` and encoded rows, out come a `Domain` and raw columns.
+"""A file's encoding, backwards: an `Encoder` and encoded rows give a `Domain` and raw columns.
 
 What encoding loses stays lost: values that share a category or were filled in are not told apart, and columns that the
 pipeline drops cannot be rebuilt. It is lost of the true rows as well, so that both can be compared.
@@ -285,7 +285,7 @@ def _is_plain(column: Column) -> bool:
 
 
 def _one_hot_columns(encoder: Encoder) -> dict[Categories, list[int]]:
-    """Return the forest's columns that tell the categories of one raw column, for each encoder of one."""
+    """Return the forest's columns that hold the categories of one raw column, for each encoder of one."""
     found: dict[Categories, list[int]] = {}
     for index, column in enumerate(encoder.columns):
         if isinstance(coder := _coder(column), OneHot):

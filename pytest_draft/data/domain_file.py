@@ -1,4 +1,4 @@
-"""Domain files: in goes a TOML file, out comes the `Domain` that it declares."""
+"""Reads domain files: a TOML file becomes the `Domain` that it declares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file's own encoding: in go raw columns and its `Encoder`, out come the rows that its forest was given.
+"""A file's own encoding: turns raw columns into the rows that its forest was given, by its `Encoder`.
 
 The arithmetic is scikit-learn's, bit for bit: scalers compute in the type of their whole input and round after each
 operation. Unlike scikit-learn, a category is found by its value whatever its type (0, 0.0, False and "0" are one),

@@ -1,4 +1,4 @@
-"""Files of the owner: in goes a path, out come all its bytes, or one line that quotes nothing of them.
+"""Reads the owner's files whole, or fails with one line that quotes nothing of them.
 
 What pandas, pyarrow and NumPy say of a file that they cannot parse may quote the file, so it is never passed on,
 and the new error is raised outside the ``except`` block: ``from None`` alone would leave the old one in

@@ -1,4 +1,4 @@
-"""Holdouts: in go a table and the training data, out come rows of the same columns that were not trained on."""
+"""Holdouts: rows with the training data's columns that the model was not trained on."""
 
 from __future__ import annotations
 

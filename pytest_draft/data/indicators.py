@@ -1,6 +1,6 @@
-"""Columns of two values as zeros and ones: in go tables and models as they are written, out come such with indicators.
+"""Replaces columns of two values by zeros and ones, in tables and models alike.
 
-Whether yes and no are written as 0 and 1, as -1 and +1 or, scaled, as -0.31 and 3.2 tells nothing of anybody. So each
+Whether yes and no are written as 0 and 1, as -1 and +1 or, scaled, as -0.31 and 3.2 says nothing about anybody. So each
 column of two values holds zeros and ones from here on, and every writing of a table is judged alike. Thresholds follow
 their column: a midpoint stays one, and a drawn one becomes what the same draw gives between 0 and 1.
 """

@@ -1,4 +1,4 @@
-"""Who is rebuilt: in go the training rows, out come those that are like the others and those that are not.
+"""Inliers and outliers: which training rows are like the others, and which are not.
 
 An isolation forest tells them apart (DRAFT-DP, SaTML 2026, section IV-B, result 5 and table III): random splits isolate
 an outlier sooner. It judges the encoded rows, labels left out, with scikit-learn's default hyperparameters. Where

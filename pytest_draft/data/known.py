@@ -1,4 +1,4 @@
-"""Known values: in go the classes or categories of a file, out comes the function that finds a value among them."""
+"""Known classes or categories of a file: returns the function that finds a value among them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labels: in go a column of them and a model's classes, out comes the class of each row."""
+"""Labels: finds the model's class of each row in a column of them."""
 
 from __future__ import annotations
 

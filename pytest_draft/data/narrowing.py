@@ -1,4 +1,4 @@
-"""A declared domain beside the training data: in go both, out comes what the adversary is granted of them together.
+"""A declared domain beside the training data: what the two together grant the adversary.
 
 A domain file can only ever add to what the adversary knows. Were it taken as it stands, one that allows values which
 never occur would hide a leak: the attack would look for them, and errors and baselines alike would shrink with the

@@ -1,7 +1,7 @@
-"""Columns that say what another one says: in go tables and forests as they are written, out come such without them.
+"""Removes columns that only repeat another one, from tables and forests alike.
 
-A column that is written again, in its own values or in others, and a coarser one beside it tell nothing of anybody. So
-each is left out from here on, tests of it become tests of the column that it repeats, and a table that is written
+A column that is written again, in its own values or in others, and a coarser one beside it say nothing about anybody.
+So each is left out from here on, tests of it become tests of the column that it repeats, and a table that is written
 several times is judged as if it were written once. What chance explains is no repeat: few rows with few values agree.
 """
 
@@ -162,14 +162,14 @@ class Repeats:
 
     @property
     def of_column(self) -> IntArray:
-        """Which of the columns that are left tells each column, shape (n_columns,)."""
+        """Which of the columns that are left determines each column, shape (n_columns,)."""
         found = np.arange(self.n_columns)
         for repeat in self.repeats:
             found[repeat.column] = repeat.of
         return np.searchsorted(self.kept, found).astype(np.int64)
 
     def granted(self, columns: Sequence[str]) -> tuple[str, ...]:
-        """Return what the adversary is told by this, in words."""
+        """Return what the adversary learns by this, in words."""
         names = [f"{one_line(columns[one.column])} by {one_line(columns[one.of])}" for one in self.repeats]
         return (f"that {len(names)} columns are told by others: {', '.join(names)}",) if names else ()
 

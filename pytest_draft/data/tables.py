@@ -1,4 +1,4 @@
-"""Tables: in goes a CSV, Parquet or npz file, out comes a `Table` with a redacting repr."""
+"""Reads tables: a CSV, Parquet or npz file becomes a `Table` with a redacting repr."""
 
 from __future__ import annotations
 

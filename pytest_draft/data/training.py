@@ -1,4 +1,4 @@
-"""Training data: in go a table and a model, out comes a frozen `TrainingData` with a redacting repr."""
+"""Training data: matches a table with a model and returns frozen `TrainingData` with a redacting repr."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def training_data(
     have names, else by position. Labels are matched to the model's classes by value, whatever their type:
     0, 0.0, False and "0" are the same label. A regressor's targets are not looked at, and may be missing.
 
-    Where a rule list's file does not tell all columns, they are all of the table's but the label's, which `target`
+    Where a rule list's file does not name all columns, they are all of the table's but the label's, which `target`
     must name then.
 
     Where transformers stand before the forest, the table is raw when it has the columns that they take, by name or else
@@ -382,7 +382,7 @@ def _label_position(
     target: str | None,
     inputs: tuple[tuple[str, ...] | None, int | None],
 ) -> int | None:
-    """Return the position of the label column; None where a regressor's features are told without it.
+    """Return the position of the label column; None where a regressor's features are known without it.
 
     The inputs are the features' names, where they have some, and their number.
     """

@@ -1,4 +1,4 @@
-"""What a row can be: in go column values or a domain file, out comes a frozen `Domain`.
+"""What a row can be: a frozen `Domain`, inferred from column values or declared in a file.
 
 A domain is knowledge that the adversary is granted (DRAFT, ICML 2024, section 2: the domains of the
 attributes and their one-hot groups). When it is inferred from the training data, it grants the adversary each

@@ -1,4 +1,4 @@
-"""One attribute of a domain: in go the index of its value, out come its encoded columns, and back."""
+"""One attribute of a domain: converts the index of a value to its encoded columns, and back."""
 
 from __future__ import annotations
 

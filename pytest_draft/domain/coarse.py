@@ -1,6 +1,6 @@
-"""Coarse bounds: in go the lowest and the highest value of a column, out come powers of ten around them.
+"""Coarse bounds: the powers of ten around the lowest and the highest value of a column.
 
-The lowest and the highest value of a column are the values of two people, so no output may tell them.
+The lowest and the highest value of a column are the values of two people, so no output may show them.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import math
 
 
 def coarsened(low: float, high: float) -> tuple[float, float]:
-    """Return bounds that tell the signs and the orders of magnitude of two finite values, in order, and no more.
+    """Return bounds that show the signs and the orders of magnitude of two finite values, in order, and no more.
 
     Returns
     -------

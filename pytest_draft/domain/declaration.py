@@ -1,4 +1,4 @@
-"""A declared domain: in go the tables of a domain file, out comes the domain, or what is wrong with a key."""
+"""Builds a domain from the tables of a domain file, or says which key is wrong."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pytest_draft.errors import DataError, one_line
 
 
 def _bound(entry: Mapping[str, object], key: str, where: str) -> float:
-    """Return one bound of a declared attribute."""
+    """Return a bound of a declared attribute as a number."""
     bound = entry.get(key)
     if isinstance(bound, bool) or not isinstance(bound, (int, float)):
         raise DataError(f"{where}: key {key!r} must be a number")
@@ -79,7 +79,7 @@ def declared(columns: Sequence[str], spec: Mapping[str, Mapping[str, object]], s
                 raise DataError(f"{where}: no column {one_line(column)!r} among the forest's {len(columns)}")
             indices.append(index)
         attributes.append(_declared(name, tuple(indices), entry, where))
-    attributes.sort(key=lambda attribute: attribute.columns)  # whatever their order in the file
+    attributes.sort(key=lambda attribute: attribute.columns)  # in the order of columns, not of the file
     owned = [index for attribute in attributes for index in attribute.columns]
     for index, name in enumerate(columns):
         if owned.count(index) != 1:

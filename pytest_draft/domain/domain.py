@@ -1,4 +1,4 @@
-"""The domain of a forest's input: in go its attributes, out come vectors, draws and what a row may not be."""
+"""The domain of a forest's input: its attributes, and with them vectors, random rows and what a row may not be."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ class Domain:
         Parameters
         ----------
         coarse : bool
-            Whether powers of ten around the bounds are told.
+            Whether powers of ten around the bounds are given.
         """
         lines = [f"names and order of {self.n_columns} columns"]
         kinds: dict[Kind, list[Attribute]] = defaultdict(list)
@@ -194,7 +194,7 @@ class Domain:
 
 
 def without(domain: Domain, columns: Collection[int]) -> Domain:
-    """Return a domain without some encoded columns, which its other ones tell.
+    """Return a domain without some encoded columns, which its other ones determine.
 
     A one-hot group that loses some of its columns has a dropped value, and is binary where one column is left.
     """

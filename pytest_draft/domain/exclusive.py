@@ -1,4 +1,4 @@
-"""One-hot groups that no name tells: in go binary columns, out come the groups that chance does not explain."""
+"""Finds one-hot groups whose names do not show it: binary columns that exclude each other more than by chance."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from pytest_draft.arrays import FloatArray
 from pytest_draft.domain.attribute import Attribute
 
 UNLIKELY_EXCLUSIVE = 1e-3
-"""Binary columns whose names tell no one-hot group are one where columns of as many ones each, placed at random, would
-have been as exclusive with at most this probability, over all pairs of columns; and each of them beside the others."""
+"""Binary columns whose names show no one-hot group are taken for one if columns with as many ones each, placed at
+random,
+would exclude each other with at most this probability, over all pairs of columns, and each of them the others."""
 
 
 def exclusive_groups(binary: list[int], columns: Sequence[str], rows: FloatArray) -> list[Attribute]:
-    """Return one-hot groups among binary columns whose names tell none.
+    """Return one-hot groups among binary columns whose names show none.
 
-    From each column a group is grown by those that share no row with it, those with the most ones first. Whole groups
-    (one 1 in every row) are taken first, and of the others the ones that chance explains least.
+    From each column a group is grown by columns that share no row with it, the one with the most ones first. Groups
+    with a 1 in every row are taken first, then those that chance explains least.
     """
     if len(binary) < 2:
         return []
@@ -37,7 +38,7 @@ def exclusive_groups(binary: list[int], columns: Sequence[str], rows: FloatArray
             free &= ~shared[follower]
         whole = number[group].sum() == len(rows)
         while not whole and len(group) > 1 and _is_chance(number[group], len(rows)):
-            group.pop()  # the rarest one, which chance explains
+            group.pop()  # the rarest column, which chance explains
         chance = _chance_of_exclusion(number[group], len(rows))
         if len(group) > 1 and chance <= most:
             found.add((not whole, chance, tuple(sorted(group))))

@@ -1,4 +1,4 @@
-"""A domain inferred from data: in go the columns of training rows, out comes the domain that they fill."""
+"""Infers a domain from the columns of the training rows."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _inferred(name: str, index: int, column: FloatArray) -> Attribute:
 
 
 def _one_hot_groups(columns: list[tuple[int, str]], rows: FloatArray) -> list[tuple[str, tuple[int, ...]]]:
-    """Return (prefix, columns) of one-hot groups that names tell: shortest prefixes, so largest groups, first."""
+    """Return (prefix, columns) of one-hot groups that names show: shortest prefixes, so largest groups, first."""
     by_prefix: dict[str, list[int]] = defaultdict(list)
     for index, name in columns:
         for separator in _SEPARATOR.finditer(name):

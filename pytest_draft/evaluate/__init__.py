@@ -1,4 +1,4 @@
-"""The evaluation of an attack: in go a reconstruction and the truth, out come `Findings` and an `Identity`.
+"""The evaluation of an attack: compares a reconstruction with the truth. `Findings` and `Identity` are its results.
 
 `findings` is the entrance. `comparison` and `close_rows` say which rows belong together, `compared` what one comparison
 measures, `draws` and `baselines` what others get without the forest. `parts`, `rescaled`, `labelled` and `slices` look

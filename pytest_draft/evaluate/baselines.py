@@ -1,4 +1,4 @@
-"""What an error would be without the attack: in go the truth and its domain, out come its baselines.
+"""What the error would be without the attack: the baselines of the truth and its domain.
 
 The *random* baseline knows the domain only (DRAFT, ICML 2024, section 7.1). The *split-half* baseline is how close
 one random half of the training data lies to the other half: what somebody gets who has no access to these
@@ -63,7 +63,7 @@ def random_baseline(
     timebox : TimeBox
         Fewer draws are made, and said so, when the time is out.
     draws : int or None
-        The most; None for `Numbers.random`. Fewer are made where these tell the mean well enough.
+        The most; None for `Numbers.random`. Fewer are made where these give the mean well enough.
     """
     n_rows = n_sampled(len(truth))
     errors: list[float] = []

@@ -1,4 +1,4 @@
-"""Which true rows were met: in go true and guessed rows with numeric columns, out comes a maximum matching.
+"""Which true rows are met where columns are numeric: a maximum matching of true and guessed rows.
 
 A guess meets a true row when each value is the same, or in numeric columns differs by no more than a tolerance. That is
 not transitive, so equal rows cannot be paired off first: as many pairs as possible are a maximum matching of the graph

@@ -1,4 +1,4 @@
-"""Which columns come back: in goes a comparison of rebuilt and true rows, out come the figures of each column.
+"""Which columns come back: the figures of each column of a comparison.
 
 They are those of the matching that the error is taken of; another one of the same cost can divide it otherwise. A value
 is right as it is in a perfect row: a numeric one to within a tolerance, any other exactly.

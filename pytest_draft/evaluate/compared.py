@@ -1,4 +1,4 @@
-"""Rebuilt rows beside true ones: in go two sets of rows and a domain, out come their figures and those of baselines.
+"""Rebuilt rows beside true ones, with their figures and those of the baselines.
 
 A `Compared` is one comparison: of all rows and columns, or of a part (`pytest_draft.evaluate.parts`), on one scale of
 numeric values (`pytest_draft.evaluate.rescaled`). A perfect row has all values right; a numeric one is right to within

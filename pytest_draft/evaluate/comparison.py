@@ -1,4 +1,4 @@
-"""How rebuilt rows are compared with true ones: in go two sets of rows, out come their distance and what they share."""
+"""Compares rebuilt rows with true ones: their distance, and the rows that they share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows that no attack has rebuilt: in go the true rows, out come uniform guesses and halves of the others, drawn.
+"""Rows that no attack has rebuilt: uniform guesses, and random halves of the true rows.
 
 Every baseline is the mean over such draws. What the adversary knows besides the file is right in all of them.
 """

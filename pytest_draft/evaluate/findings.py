@@ -1,4 +1,4 @@
-"""The figures of a judgement: in go a reconstruction and the truth, out come `Findings`, aggregates only.
+"""The figures of a judgement: `Findings` about a reconstruction and the truth, aggregates only.
 
 All rows are compared (`compared`), then the parts in which the file leaves less open (`parts`), the same on scales that
 no outlier stretches (`rescaled`), with the labels (`labelled`), and the slices that a policy names (`slices`); what is

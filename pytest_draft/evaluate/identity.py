@@ -1,4 +1,4 @@
-"""Are these the rows that the forest was trained on? In go a problem and the truth, out comes an `Identity`.
+"""Are these the rows that the forest was trained on? Compares a problem with the truth and returns an `Identity`.
 
 With exact noise the truth's own residual must be 0. Without this check a stranger's table would make a leaking
 forest pass, because an exact reconstruction of other rows is far from it (design, section 5, step 7).

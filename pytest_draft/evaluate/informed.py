@@ -1,4 +1,4 @@
-"""What somebody gets who knows all other rows: in go a file and the truth, out come guesses, and figures of any part.
+"""What somebody gets who knows all other rows: guesses from a file and the truth, and their figures on any part.
 
 Row beside row, each guess is made from all other rows. Beside the split-half baseline, where a guess may be matched to
 any row, nobody's own row must stand in it: so the rows of one half are guessed from those of the other half, by

@@ -1,4 +1,4 @@
-"""The label as one more attribute: in go a comparison and the true labels, out come its figures with them.
+"""Figures with the label as one more attribute.
 
 The label is no attribute, and all figures leave it out. But to people whose features are known it can be what matters.
 So the figures on all rows are also taken with the label as one more attribute (`Labelled`), for policies that ask.

@@ -1,4 +1,4 @@
-"""How close numeric columns come: in go true rows and guesses, out comes their `Closeness` beside that of baselines.
+"""How close numeric columns come: the `Closeness` of guesses beside that of the baselines.
 
 Errors by range are small wherever a column is concentrated, with or without an attack. So everything stands beside what
 uniform guesses and the median guess get, and can be corrected for either (`Closeness.beyond`): shares and rows as

@@ -1,6 +1,6 @@
-"""Parts of the data that are judged by themselves: in goes a comparison of all, out come `Parts` of it.
+"""Parts of the data that are judged by themselves: cuts a comparison of all of it into `Parts`.
 
-What the file does not tell can only be guessed, and guesses would dilute a leak of the rest. So the figures are also
+What the file does not reveal can only be guessed, and guesses would dilute a leak of the rest. So the figures are also
 taken on parts of the data, each beside its baselines on the same rows and columns (`Part`):
 
 - *seen*: the rows that some tree has seen. Absolute and relative thresholds hold for them.
@@ -45,7 +45,7 @@ class PartLimits:
     """Where a part begins, and where its figures would say nothing of single people."""
 
     nearly_constant: float = 0.95
-    """A column in which the commonest value has at least this share says nothing of nearly everybody."""
+    """A column in which the commonest value has at least this share says nothing about nearly anybody."""
     mostly: float = 0.5
     """An attribute that is determined in at least this share of the rows is mostly determined."""
     most_met: float = 2 / 3
@@ -53,7 +53,7 @@ class PartLimits:
     COMPAS, Adult and Default Credit (see above).
     """
     least_determined: int = 5
-    """Fewer fully determined rows are no part of their own: figures would tell of single people."""
+    """Fewer fully determined rows are no part of their own: figures would reveal single people."""
     by_chance: float = 1e-4
     """Where other people's rows would be perfect as often with a greater probability, it may be chance. Measured: the
     least probability of 2,047 parts of other people's rows was 1.1e-4.
@@ -63,7 +63,7 @@ class PartLimits:
     deviations of the same parts were 3.2.
     """
     most_matched: int = 500
-    """Of more fully determined rows than this, as many are drawn: all others cost much and tell little more."""
+    """Of more fully determined rows than this, as many are drawn: all others cost much and say little more."""
 
 
 LIMITS = PartLimits()

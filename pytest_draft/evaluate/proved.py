@@ -1,4 +1,4 @@
-"""What is proved beside what is true: in go a reconstruction and the truth, out come counts, or a contradiction.
+"""Compares what a reconstruction proves with the truth: counts, or a contradiction.
 
 A reconstruction can hold values and rows that are in every dataset which is consistent with the artifact. If the
 training data are such a dataset, all of these are theirs; anything else is a bug (`contradiction`).

@@ -1,4 +1,4 @@
-"""The same comparison on other scales: in go parts with numeric columns, out come their figures without outliers' sway.
+"""The same comparison on other scales, so that outliers do not dominate numeric columns.
 
 An outlier also decides errors by range, whoever guesses. So with numeric columns the whole and each part are judged
 once more on scales that none stretches (`Findings.rescaled`, `pytest_draft.scales`): without far-out values

@@ -1,4 +1,4 @@
-"""Whose data were rebuilt: in go a reconstruction, the truth and a holdout, out comes the leak p-value.
+"""Whose data were rebuilt: the leak p-value of a reconstruction, the truth and a holdout.
 
 A reconstruction can be close to the training data because it is close to everybody of the same population. So as many
 rows of a holdout, which were not trained on, are drawn again and again, and compared with the reconstruction as the

@@ -1,4 +1,4 @@
-"""The figures on slices of the training data: in go a reconstruction and the truth, out come `SliceFigures`.
+"""The figures on slices of the training data: `SliceFigures`.
 
 A slice is what a policy names: the rows of which some tests hold, or those of one class. A forest that spares most of
 the people can give a few of them away, and a mean over all would hide it.
@@ -15,7 +15,7 @@ The baselines are measured in the same way. Measured with 100 *other* people's r
 by one column, by two and by class with at least `LEAST_ROWS` rows: none of 226 (Adult) and 276 (Default Credit) had at
 most half of the split-half error, or more than half of the rows perfect that the split-half baseline leaves. On COMPAS,
 where rows are so coarse that other people's rows meet most of them, 6.5 % and 5.9 % of 494 did, of its classes none and
-1 of 40. On fewer rows chance decides more often (5 to 10 % on Adult and COMPAS), and figures would tell of single
+1 of 40. On fewer rows chance decides more often (5 to 10 % on Adult and COMPAS), and figures would reveal single
 people, so that nothing is measured.
 """
 
@@ -205,5 +205,5 @@ def _mean(draws: Sequence[_BothSides]) -> SliceBaseline:
 
 
 def _too_small(one: Slice) -> SliceFigures:
-    """Return a slice of which nothing is measured; a class that few have is told by its number, from 1."""
+    """Return a slice of which nothing is measured; a class that few have is named by its number, from 1."""
     return SliceFigures(one.name if one.label is None else f"class number {one.label + 1}", None, None)

@@ -1,4 +1,4 @@
-"""Are these the rows behind a file without counts? In go a forest, a likelihood and rows, out comes an `Identity`."""
+"""Are these the rows behind a file without counts? Judges their likelihood and returns an `Identity`."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def identify_stripped(
 
 
 def _better_rate(model: LeafModel[OutputEvidence], at_leaves: FloatArray) -> tuple[float, float]:
-    """Return by how much another rate of draws explains best what leaves say, and how many times the told one it is."""
+    """Return by how much another rate of draws explains the leaves better, and how many times the stated one it is."""
     told = model.total(at_leaves)
     found = [
         (replace(model, evidence=model.evidence._replace(rate=times * model.evidence.rate)).total(at_leaves), times)

@@ -1,7 +1,7 @@
-"""Do rows split where a forest splits? In go rows and their occurrences, out come the thresholds that they miss.
+"""Do rows split where a forest splits? Returns the thresholds that the given rows cannot have produced.
 
 Counts are the same for all values between two thresholds, so rows of which some values were changed explain them too.
-Thresholds tell more: one of a best split lies midway between two values of its node's rows, and of a random split the
+Thresholds say more: one of a best split lies midway between two values of its node's rows, and of a random split the
 least and the greatest value can be known. Rows that trained the forest explain all of them to the last bit.
 """
 

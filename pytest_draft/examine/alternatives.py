@@ -1,9 +1,9 @@
-"""How close anybody could get, beside an attack: in go `Inputs` and an `Attack`, out come bounds.
+"""Bounds of how close anybody could get, searched for beside an attack.
 
 First what somebody gets who knows all other rows, which takes no search (`KnownOthers`). Then, where that leaves
 anything open, the search for other datasets begins together with the attack, and neither sees anything of the other
-(`Alternatives`). Both look at somebody who knows the occurrences where the file tells them: whoever knows less gets no
-closer. That the file determines rows is said of nobody else.
+(`Alternatives`). Both look at somebody who knows the occurrences where the file reveals them: whoever knows less gets
+no closer. That the file determines rows is said of nobody else.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Beside:
     ----------
     inputs : Inputs
     known_others : KnownOthers or None
-        What somebody guesses who knows all other rows; None before `look`, and where the file does not tell that.
+        What somebody guesses who knows all other rows; None before `look`, and where the file does not reveal that.
     """
 
     def __init__(self, inputs: Inputs, record: FlowRecord) -> None:
@@ -69,7 +69,7 @@ class Beside:
             self._search.end()
 
     def look(self, extremes: Extremes | None = None) -> None:
-        """Find out what somebody gets who knows all other rows, where the file tells that.
+        """Find out what somebody gets who knows all other rows, where the file reveals that.
 
         Parameters
         ----------
@@ -135,7 +135,7 @@ class Beside:
         return () if self.inputs.knowledge is None else self.inputs.knowledge.attributes
 
     def _times(self) -> IntArray | None:
-        """Return how often each tree saw each row; None where the file does not tell it."""
+        """Return how often each tree saw each row; None where the file does not say."""
         forest = self.inputs.forest
         if forest.observation.exact and not lacks_seeds(forest):
             with suppress(NotCoveredError):

@@ -1,7 +1,7 @@
-"""What each kind of attack can be asked: in go `Inputs` and what was rebuilt, out come answers in words and figures.
+"""The interface of all kinds of attack: what each can be asked about its inputs and about what it rebuilt.
 
-A kind of attack is a class of its own, made of `Inputs`; `pytest_draft.examine.kinds` chooses. All say what their
-adversary is granted, rebuild, say whose rows these are, and why their error may be only an upper bound.
+Each kind of attack is a class, made from `Inputs` and chosen by `pytest_draft.examine.kinds`. It says what its
+adversary is granted, rebuilds rows, says whose rows they are, and why its error may be only an upper bound.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ WITHOUT_SEEDS = (
     "the file holds no seeds (random_state is None), and they were not found again: which rows were drawn for which "
     "tree is not known, so that the adversary 'artifact' knows no more of them than 'published', and is judged so"
 )
-"""What is told where the attack falls back to what a file holds."""
+"""What is reported where the attack falls back to what a file holds."""
 
 
 TRUTH_IS_LIKELIER = "the training data explain the file better than all that it drew"
@@ -33,7 +33,7 @@ class Shortfall:
     """Why the error of what was rebuilt is only an upper bound."""
 
     reasons: tuple[str, ...] = ()
-    """Empty where nothing says that it is more than the error."""
+    """Empty where nothing suggests that the error could be smaller."""
     truth_is_likelier: bool = False
     """Whether the training data explain the file better than what was rebuilt, so that the attack has not converged."""
 
@@ -46,17 +46,17 @@ class Attack(Protocol):
     notes: tuple[str, ...] = ()
     """What a reader should know of such a file."""
     reasons: tuple[str, ...] = ()
-    """Why this attack cannot make it pass, known before it runs."""
+    """Why the file cannot pass by this attack, known before it runs."""
     unused: tuple[str, ...] = ()
-    """What of the file the attack did not use, told where it is compared with the training data."""
+    """Contents of the file that the attack does not use, reported where it is compared with the training data."""
     undecoded: tuple[str, ...] = ()
-    """What of the file nothing here uses, so that others may get closer than is known here."""
+    """Contents of the file that nothing here uses, so that others may get closer."""
     extremes: Extremes | None = None
     """Of the nodes of random splits, as far as they were decoded."""
     exact: Problem | None = None
-    """Says all that the file's counts tell, in the inputs' own domain; None where no such thing is built."""
+    """The problem with all that the file's counts reveal, in the inputs' own domain; None where none is built."""
     any_size: bool = False
-    """Whether it can rebuild another number of rows than there are, and is measured then."""
+    """Whether it may rebuild another number of rows than there are, and is then measured all the same."""
 
     def rebuild(self, search: Search) -> Reconstruction:
         """Attack; may raise `OutOfTimeError`, `InfeasibleError` and `NotCoveredError`."""

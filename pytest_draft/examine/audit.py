@@ -1,4 +1,4 @@
-"""The audit of a file before any attack: in goes what was read, out comes what the file tells, in the `FlowRecord`.
+"""The audit of a file before any attack: writes what the file reveals into the `FlowRecord`.
 
 What stands in it, how few people are behind its leaves, how much of the uncertainty about the rows it takes away: all
 of that is asked here, once.
@@ -21,7 +21,7 @@ from pytest_draft.facts.reconstruction import Reconstruction
 
 
 def audit(opened: Opened, inputs: Inputs | None, record: FlowRecord) -> None:
-    """Note what a file tells without any attack, and hand out what is known by then.
+    """Note what a file reveals without any attack, and hand out what is known by then.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def _audit_entropy(inputs: Inputs, record: FlowRecord) -> None:
 
 
 def narrow_entropy(problem: Problem, reconstruction: Reconstruction, inputs: Inputs, record: FlowRecord) -> None:
-    """Narrow what all trees together leave by what an attack has found, where it tells all.
+    """Narrow what all trees together leave by what an attack has found, where it reveals all.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Forests whose counts are those of their rows or draws: in go `Inputs`, out come the answers of an `Attack`.
+"""The `Attack` on forests that publish counts of their rows or draws.
 
 Of columns that can be enumerated, and of numeric ones with so few thresholds that their states can.
 """
@@ -60,7 +60,7 @@ class Counted(Attack):
         return build_any(self._counted(forest, groups), inputs.domain, groups, search)
 
     def _counted(self, forest: Forest, groups: Groups) -> Forest:
-        """Return a regressor whose leaves tell how many of each target they hold as the classifier that it then is."""
+        """Return a regressor whose leaves show how many of each target they hold as the classifier that it then is."""
         knowledge = self._inputs.knowledge
         if not groups.draws_known or groups.known is not None or (knowledge is not None and knowledge.informed):
             return forest  # the targets of known rows are not known
@@ -100,7 +100,7 @@ class Counted(Attack):
         return found
 
     def _by_thresholds(self, identity: Identity, data: TrainingData, limits: TimeLimits) -> Identity:
-        """Return an identity by counts, which is all that thresholds between codes tell."""
+        """Return an identity by counts, which is all that thresholds between codes reveal."""
         return identity
 
     def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Shortfall:
@@ -159,7 +159,7 @@ class CountedStates(Counted):
     def __init__(self, inputs: Inputs, search: Search, numbered: Enumerated) -> None:
         self._numbered = numbered
         super().__init__(inputs, search)
-        self.exact = None  # thresholds tell more than counts
+        self.exact = None  # thresholds reveal more than counts
 
     def _build(self, search: Search) -> Problem:
         inputs, numbered = self._inputs, self._numbered

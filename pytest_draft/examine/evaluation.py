@@ -1,4 +1,4 @@
-"""What was rebuilt, measured: in go `Inputs` and a `Reconstruction`, out come findings, and what they cannot tell."""
+"""Measures a `Reconstruction` against the truth: findings, and what they do not cover."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def note_findings(
     known_others: KnownOthers | None,
     record: FlowRecord,
 ) -> None:
-    """Measure what was rebuilt, and note what the figures cannot tell.
+    """Measure what was rebuilt, and note what the figures cannot show.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""One judgement, end to end: in goes a `Case`, out comes an `Examination` that a policy can judge.
+"""One judgement, end to end: a `Case` becomes an `Examination` that a policy can judge.
 
 Read, audit, attack, identify, evaluate, all in one time box. Whatever goes wrong is a reason in the examination, never
 a crash and never a pass.
@@ -101,7 +101,7 @@ def _examined(
 
 
 def _read_and_audited(case: Case, data: object, record: FlowRecord) -> Inputs:
-    """Read everything, and note what the file tells without an attack; after that, only what one needs is kept."""
+    """Read everything, and note what the file reveals without an attack; after that, only what one needs is kept."""
     inputs = None
     with record.clock("read"):
         opened = open_files(case, data, record)
@@ -133,7 +133,7 @@ def _prepared(kind: Kind, beside: Beside, record: FlowRecord) -> Attack:
     record.facts = replace(record.facts, domain=inputs.domain_facts(attack.granted))
     record.note(*attack.notes)
     record.doubt(*attack.reasons)
-    if attack.extremes is not None and attack.extremes.decoded:  # which tell more of each row
+    if attack.extremes is not None and attack.extremes.decoded:  # which reveal more of each row
         beside.look(attack.extremes)
     return attack
 
@@ -179,7 +179,7 @@ def _compare(attack: Attack, reconstruction: Reconstruction, beside: Beside, rec
     if attack.exact is not None:
         narrow_entropy(attack.exact, reconstruction, inputs, record)
     record.doubt(*attack.undecoded)
-    if inputs.forest.classes is None:  # whatever leaves tell of targets: other datasets hold each row in its leaves
+    if inputs.forest.classes is None:  # whatever leaves reveal of targets: other datasets hold each row in its leaves
         record.fall_short(*attack.unused)
     else:
         record.doubt(*attack.unused)

@@ -1,4 +1,4 @@
-"""An informed adversary of numeric columns: in go `Inputs`, out come the answers of an `Attack`.
+"""The `Attack` of an informed adversary on numeric columns.
 
 Domains that can be enumerated have `pytest_draft.examine.counted.Informed`.
 """
@@ -75,5 +75,5 @@ class InformedOfValues(Attack):
         return identify_values(identity, self._forest, everyone, self.extremes)
 
     def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Shortfall:
-        """Say nothing: what is not told is guessed, and no search is left to end."""
+        """Say nothing: what is not determined is guessed, and no search is left to end."""
         return Shortfall()

@@ -1,4 +1,4 @@
-"""All that an examination starts from: in goes a `Case`, out come `Inputs`: model, data, domain and what is granted.
+"""Everything that an examination starts from: reads a `Case` and returns model, data, domain and what is granted.
 
 Each file is read once, in `open_files`; what an adversary knows and what a row can be is settled in `complete`.
 """
@@ -79,11 +79,11 @@ class Inputs:
     indicators: Indicators
     """How to write rows as the model sees them."""
     repeats: Repeats | None
-    """How to write columns that are left out because others tell them."""
+    """How to write columns that are left out because others determine them."""
     encoder: Encoder | None
     """Of a pipeline."""
     granted: tuple[str, ...]
-    """What the file's transformers tell the adversary, in words."""
+    """What the file's transformers reveal to the adversary, in words."""
     slices: tuple[Slice, ...]
     knowledge: Knowledge | None
     """The adversary's side knowledge: the one way by which training data enter the attack."""
@@ -343,7 +343,7 @@ def _with_seeds(artifact: Artifact, case: Case, record: FlowRecord) -> tuple[Art
 
 
 def _published(artifact: Artifact, sought: Sought | None) -> Published:
-    """Return what the file tells of draws and counts; seeds that can be found again are told, too."""
+    """Return what the file publishes of draws and counts, and seeds that can be found again."""
     found = published(artifact)
     if sought is None:
         return found

@@ -1,4 +1,4 @@
-"""Which attack fits: in go `Inputs`, out comes the kind of `Attack` that covers them.
+"""Chooses the kind of `Attack` that covers the `Inputs`.
 
 It goes by the class of the forest's observation: a new one adds its attack beside this file, and a function here.
 """

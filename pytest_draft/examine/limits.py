@@ -1,4 +1,4 @@
-"""Who gets which share of the time box: in goes a `Case`, out come its boxes, and what to say when one of them ends."""
+"""Divides the time box of a `Case` among its searches, and says what to do when one of them ends."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class TimeLimits:
         return {} if self._effort is None else {"effort spent": self.attack.meter.spent}
 
     def heed(self, timebox: TimeBox, what: str) -> None:
-        """Tell where the clock has ended something: a doubt where the effort alone should have, else a note."""
+        """Note that the clock has ended something: a doubt where the effort alone should have, else a note."""
         if not timebox.by_clock:
             return
         if self._effort is None:

@@ -1,4 +1,4 @@
-"""Forests with numeric columns of many thresholds: in go `Inputs`, out come the answers of an `Attack`."""
+"""The `Attack` on forests with numeric columns of many thresholds."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class NumericAttack(Attack):
         return Shortfall(reasons)
 
     def _targets_unused(self) -> tuple[str, ...]:
-        """Say what a regressor's leaves tell besides which rows they hold, or how many of each target."""
+        """Say what a regressor's leaves reveal besides which rows they hold, or how many of each target."""
         problem = self._problem
         if self._forest.unused is None or problem.rows_identified or problem.targets_used == 1:
             return ()
@@ -83,7 +83,7 @@ class NumericAttack(Attack):
         )
 
     def _thresholds_unused(self) -> tuple[str, ...]:
-        """Say how many drawn thresholds tell more than was read in them."""
+        """Say how many drawn thresholds reveal more than was read in them."""
         extremes = self._problem.extremes
         if extremes is None or extremes.decoded >= MOSTLY_DECODED * extremes.decodable:
             return ()

@@ -1,7 +1,7 @@
-"""What is looked at before any work: in goes a `Case`, out comes what is wrong with how its labels are given.
+"""Checks the labels that a `Case` names before any work is done.
 
 A misspelt label column, or labels that the model does not know, are mistakes on the command line, not answers about a
-model. Whatever else is wrong is left to the judgement, which tells it beside what stands in the file all the same.
+model. Whatever else is wrong is left to the judgement, which reports it beside what the file holds.
 """
 
 from __future__ import annotations
@@ -22,6 +22,6 @@ def unusable_labels(case: Case) -> str | None:
     """
     try:
         opened = open_files(case, None, FlowRecord(case))
-    except Exception:  # the judgement tells it
+    except Exception:  # the judgement reports it
         return None
     return str(opened.refused) if isinstance(opened.refused, LabelError) else None

@@ -1,4 +1,4 @@
-"""Forests released by a mechanism of differential privacy: in go `Inputs`, out come the answers of an `Attack`.
+"""The `Attack` on forests released by a mechanism of differential privacy.
 
 Whether the given rows can be behind what was released, and whether the attack found datasets that explain it as well as
 they do: of noisy counts, of noisy counts where all rows but one are known, and of labels.
@@ -187,7 +187,7 @@ class Labels(_Private):
         broken_by = () if privacy is None else privacy.broken_by
         self.notes = tuple(
             line for line in reveals(forest) if line not in broken_by
-        )  # these are told when the file is read
+        )  # these are reported when the file is read
         self.reasons = tuple(
             f"{phrase}, which no attack here uses yet: whoever uses that gets closer" for phrase in broken_by
         )

@@ -1,4 +1,4 @@
-"""What is known so far of one examination: in go facts, notes and doubts, out comes an `Examination`, at any time."""
+"""What is known so far of one examination: facts, notes and doubts, and an `Examination` of them at any time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pytest_draft.progress import StageClock, Tell
 
 
 class FlowRecord:
-    """The one thing that the stages of an examination change. What they hand to each other is frozen.
+    """Collects the results of an examination: the only object that its stages change. All others are frozen.
 
     Parameters
     ----------
@@ -22,12 +22,12 @@ class FlowRecord:
     tell : callable or None
         Gets a `Progress` at each stage.
     keep : callable or None
-        Gets what is known at `keep_known`.
+        Gets the examination as it stands, at each call of `keep_known`.
 
     Attributes
     ----------
     facts : Examination
-        Without what `examination` takes from the reconstruction.
+        Without the facts that `examination` takes from the reconstruction.
     reconstruction : Reconstruction or None
     limits : TimeLimits
     clock : StageClock
@@ -41,20 +41,20 @@ class FlowRecord:
         self._keep = keep
 
     def note(self, *notes: str) -> None:
-        """Add what a reader should know."""
+        """Add notes for the reader of a result."""
         self.facts = replace(self.facts, notes=(*self.facts.notes, *notes))
 
     def doubt(self, *reasons: str) -> None:
-        """Add why the outcome is inconclusive unless a budget is crossed."""
+        """Add reasons why the outcome is inconclusive unless a budget is crossed."""
         self.facts = replace(self.facts, reasons=(*self.facts.reasons, *reasons))
 
     def fall_short(self, *reasons: str) -> None:
-        """Add why the attack's error is only an upper bound, which matters only as long as there is no better bound."""
+        """Add reasons why the attack's error is only an upper bound; they matter until there is a better bound."""
         self.doubt(*reasons)
         self.facts = replace(self.facts, shortfalls=(*self.facts.shortfalls, *reasons))
 
     def settle(self, why: str) -> None:
-        """Say that the attack ended early because more would change nothing, in place of where it stopped short."""
+        """Replace the shortfalls by the one that the attack was ended early, because the verdict is certain."""
         short, facts = self.facts.shortfalls, self.facts
         reasons = tuple(reason for reason in facts.reasons if reason not in short)
         if short or facts.findings is None:
@@ -67,12 +67,12 @@ class FlowRecord:
             self.doubt(reason)
 
     def status(self, status: SolverStatus, *reasons: str) -> None:
-        """Say how it ended, or stands."""
+        """Set how the examination ended, or stands, and why."""
         self.facts = replace(self.facts, solver_status=status)
         self.doubt(*reasons)
 
     def keep_known(self) -> None:
-        """Hand out the examination as it would be if it ended here."""
+        """Pass on the examination as it would be if it ended here."""
         if self._keep is not None:
             self._keep(self.examination())
 

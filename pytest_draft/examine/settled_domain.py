@@ -1,4 +1,4 @@
-"""What a row can be: in go training data, transformers and a domain file, out comes a `Domain`, and the data in it."""
+"""Settles the `Domain` from training data, transformers and a domain file, and puts the data into it."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Settled:
     data: TrainingData | None
     """With indicators in place of columns of two values."""
     granted: tuple[str, ...] = ()
-    """What the file's transformers, and columns that repeat others, tell the adversary, in words."""
+    """What the file's transformers, and columns that repeat others, reveal to the adversary, in words."""
     repeats: Repeats | None = None
-    """Columns that are left out because others tell them; None where there are none."""
+    """Columns that are left out because others determine them; None where there are none."""
 
     def __repr__(self) -> str:
         return f"Settled({self.domain})"
@@ -78,7 +78,7 @@ def settle(artifact: Artifact, data: TrainingData | None, case: Case, record: Fl
 
 
 def _inferred(artifact: Artifact, data: TrainingData, case: Case, record: FlowRecord) -> Settled:
-    """Return what the training data and, of a pipeline, its transformers tell of what a row can be."""
+    """Return what the training data and, of a pipeline, its transformers reveal of what a row can be."""
     indicators = Indicators.of(data.rows)
     data = _with_indicators(indicators, data)
     if artifact.encoder is None:

@@ -1,6 +1,6 @@
-"""Forests whose draws nobody knows, with counts or without: in go `Inputs`, out come the answers of an `Attack`.
+"""The `Attack` on forests whose draws nobody knows, with counts or without.
 
-Of files without counts leaves tell fractions, labels, or of a regressor that somebody is there.
+Leaves of files without counts hold fractions or labels; those of a regressor show only that they hold rows.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ROUNDING = 1e-6
 
 
 class Stripped(Attack):
-    """The attack on what leaves tell, without knowing the draws behind them.
+    """The attack on what leaves say, without knowing the draws behind them.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class Stripped(Attack):
         return identify_stripped(self._forest, self._problem.model, data.rows, data.labels, self._inputs.case.seed)
 
     def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Shortfall:
-        """Say that the attack has not converged, or that thresholds tell more than it uses."""
+        """Say that the attack has not converged, or that thresholds reveal more than it uses."""
         found, domain = self._not_converged(data, reconstruction, limits), self._inputs.domain
         if self._problem.states is None or tell_gaps_only(self._forest, domain, data.rows):
             return found

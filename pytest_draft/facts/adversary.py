@@ -1,4 +1,4 @@
-"""Adversaries by their names: in goes what an option or a policy says, out comes an `Adversary`.
+"""Adversaries by name: parses what an option or a policy says.
 
 An adversary is written as a name, with side knowledge behind it: ``artifact+columns:age,sex``,
 ``published+rows:25%``, ``artifact+informed``.
@@ -43,7 +43,7 @@ class Adversary:
     informed: bool = False
     """Whether all rows but one are known."""
     size_unknown: bool = False
-    """Whether the number of rows is withheld, where the file does not tell it: a forest with noisy counts doesn't, and
+    """Whether the number of rows is withheld, where the file does not give it: a forest with noisy counts doesn't, and
     the adversary is granted it otherwise (DRAFT-DP, SaTML 2026, section III).
     """
 

@@ -1,8 +1,8 @@
-"""How close anybody could get from what a file says, found from the true rows: aggregates only.
+"""How close anybody could get from a file's contents, derived from the true rows: aggregates only.
 
-The owner knows the truth, so that evaluation can look for other datasets that explain every observation in the file
-just as well. Where there are many and they lie far apart, nobody can tell them from the truth, however long they
-search; where there is none, the file holds the rows, whatever our own attack has come to.
+The owner knows the truth, so the evaluation can look for other datasets that explain every observation in the file just
+as well. If there are many and they lie far apart, nobody can tell them from the truth, however long they search. If
+there is none, the file holds the rows, however far our own attack got.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import Literal
 from pytest_draft.facts.checks import require_not_negative, require_rising, require_shares
 
 Prior = Literal["uniform", "population", "other rows"]
-"""Which datasets an ideal attacker takes for likely: all that the domain allows alike, those of a mixture that the
-population's rows are fitted by, or those of rows as the population has them."""
+"""Which datasets an ideal attacker takes for likely: all that the domain allows equally, those of a mixture fitted to
+the population, or those made of rows that occur in the population."""
 
 
 @dataclass(frozen=True)
 class Attacker:
-    """What the best guess gets of somebody who takes the datasets of one prior for likely."""
+    """What the best guess of an attacker with one prior gets."""
 
     prior: Prior
-    """How that somebody weighs the datasets."""
+    """How the attacker weighs datasets."""
     least_error: float
     most_perfect_rows: float
     """`least_error` and `most_perfect_rows`: as in `Ideal`."""
@@ -41,9 +41,9 @@ class Attacker:
 
 @dataclass(frozen=True)
 class Ideal:
-    """What the best possible guess gets of anybody who knows all datasets that explain the file.
+    """What the best possible guess gets, by anybody who knows all datasets that explain the file.
 
-    Each figure is that of the attacker, among all that are considered, who gets the most of it.
+    Each figure is that of the most successful of the considered attackers.
     """
 
     least_error: float
@@ -58,7 +58,7 @@ class Ideal:
     None where that is not known.
     """
     attackers: tuple[Attacker, ...] = ()
-    """All that are considered, one for each prior; empty where they are not told apart."""
+    """All that are considered, one for each prior; empty where they are not distinguished."""
 
     def __post_init__(self) -> None:
         require_not_negative(

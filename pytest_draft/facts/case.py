@@ -39,7 +39,7 @@ class Case:
     default.
     """
     attack: bool = True
-    """Whether to attack; else the file is read and its entropy told, and nothing is rebuilt."""
+    """Whether to attack; else the file is read and its entropy reported, and nothing is rebuilt."""
     slices: tuple[Slice, ...] = ()
     """Rows that the policy names, to be measured by themselves."""
     by_class: bool = False
@@ -49,7 +49,7 @@ class Case:
     the training data.
     """
     coarse_bounds: bool = False
-    """Whether what is said of the domain tells powers of ten around the lowest and highest values, which are those of
+    """Whether what is said of the domain gives powers of ten around the lowest and highest values, which are those of
     single people, or nothing of them.
     """
     place: str | None = None

@@ -53,7 +53,7 @@ class Certificate:
     """The fewest of those vectors that any consistent dataset shares with this one: perfect rows that are proved."""
 
     def __post_init__(self) -> None:
-        # Whether proofs contradict each other, or the training data, is for an evaluation to say, which tells it.
+        # Whether proofs contradict each other, or the training data, is for an evaluation to find out and report.
         for bounds in (
             self.certain_cells,
             self.certain_rows,

@@ -1,4 +1,4 @@
-"""Checks of figures: in go numbers by their names, out comes nothing, or one line about the first that cannot be."""
+"""Checks of figures: raise with one line about the first number that cannot be right."""
 
 from __future__ import annotations
 

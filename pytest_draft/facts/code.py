@@ -1,4 +1,4 @@
-"""Which code of this package is at work: in goes nothing, out comes the hash of all of it."""
+"""The hash of this package's code, to recognise results of other versions."""
 
 from __future__ import annotations
 

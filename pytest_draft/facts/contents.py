@@ -1,4 +1,4 @@
-"""What stands in a model file beside its trees: vectors by row, copies of training data, rare values."""
+"""What a model file holds beside its trees: vectors by row, copies of training data, rare values."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Copy:
     """Of the array."""
     rows: int
     """Training rows that stand in it, in any form or order: as they are, in half precision, or, where no column by
-    itself tells more, all of them with their columns' values in the same ranks.
+    itself says more, all of them with their columns' values in the same ranks.
     """
     columns: int
     """Columns of it that are a training column: the same values in any order, scaled ones, or in the rows' order values

@@ -54,12 +54,12 @@ class RowGroup:
 
 @dataclass(frozen=True)
 class Entropy:
-    """How much uncertainty a model leaves about its training rows. All ratios: 1 tells nothing, 0 tells all."""
+    """How much uncertainty a model leaves about its training rows. All ratios: 1 reveals nothing, 0 reveals all."""
 
     bits: float
     """log2 of the number of vectors that the domain allows: the uncertainty of a row before."""
     ratio: Between
-    """``Dist_G`` of the whole training data, by all that the model tells."""
+    """``Dist_G`` of the whole training data, by all that the model reveals."""
     lowest_row: Between
     """``Dist_G`` of the most exposed row."""
     dist: float | None
@@ -81,7 +81,7 @@ class Entropy:
     reasons: tuple[str, ...] = ()
     """Why no rule passes by this; empty where nothing stands in the way."""
     telling: bool = False
-    """Whether a threshold can tell more than its sides (`telling_tests`), which only the lower bounds allow for."""
+    """Whether a threshold can reveal more than its sides (`telling_tests`), which only the lower bounds allow for."""
 
     def __post_init__(self) -> None:
         require_not_negative(bits=self.bits, examined=self.examined)

@@ -36,14 +36,14 @@ class Distance:
 
 @dataclass(frozen=True)
 class Baseline:
-    """Means over draws."""
+    """What is got without the attack: means over draws of other rows."""
 
     error: float | None
     """Mean error on encoded columns; None where the time was out before the first draw."""
     perfect_rows: float | None
     """Expected perfect rows, for all rows that are rebuilt; in proportion, where fewer were measured."""
     draws: int
-    """How many the means are over."""
+    """How many draws the means are taken over."""
     rows: int
     """Rows that the error was measured on."""
 
@@ -56,10 +56,10 @@ class Individuals:
     """The figures on the inliers, or on the outliers, among the rows that were to be rebuilt."""
 
     number: int
-    """How many rows they are."""
+    """How many rows that is."""
     error: float | None
-    """Their mean distance in the matching that was found; another one of the same cost can divide the error otherwise.
-    None without a row or an exact matching.
+    """Their mean distance in the matching that was found; another matching of the same cost can distribute the error
+    differently. None without a row or an exact matching.
     """
     perfect_rows: int
     """Of these, rows that are rebuilt perfectly."""
@@ -139,8 +139,8 @@ class Numeric:
 class Exact:
     """Numeric values that come back as they are, in rows that are matched by rank.
 
-    Exact is what is no more than `SAME` ranks from the true value (`scales.by_rank`), so that a last digit
-    makes no difference, and nobody else's value is as near.
+    A value is exact if it is at most `SAME` ranks from the true one (`scales.by_rank`): a last digit makes no
+    difference, and no other person's value is as near.
     """
 
     values: int

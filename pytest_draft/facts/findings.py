@@ -16,11 +16,11 @@ ScaleName = Literal["range", "inner range", "rank"]
 
 
 WITH_LABELS = " with the label as one more attribute"
-"""How figures are told that count the label as an attribute."""
+"""What is written after figures that count the label as an attribute."""
 
 
 ON_SEEN = " on the rows that some tree has seen"
-"""How figures are told that leave out the rows which no tree has seen."""
+"""What is written after figures that leave out the rows which no tree has seen."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Part:
     """The figures on a part of the rows or columns."""
 
     on: str
-    """Which part, as it is told behind a figure; empty for the whole."""
+    """Which part, as it is written after a figure; empty for the whole."""
     absolute: bool
     """Whether thresholds that have no baseline are meant for this part too: it holds all unknown attributes."""
     n_rows: int
@@ -242,7 +242,7 @@ class Findings:
     certain_rows: int | None = None
     """Rows all of whose unknown attributes are certain."""
     proved_values: ProvedValues | None = None
-    """None where the file tells no value by itself."""
+    """None where the file reveals no value by itself."""
     numeric: Numeric | None = None
     """None where no unknown attribute is numeric."""
     raw: Raw | None = None

@@ -11,7 +11,7 @@ class Identity:
     """Whether the forest was trained on the given rows."""
 
     status: Literal["confirmed", "order differs", "mismatch", "unknown"]
-    """``confirmed``; ``order differs`` (the same rows, in another order than the seeds tell); ``mismatch`` (proved:
+    """``confirmed``; ``order differs`` (the same rows, in another order than the seeds say); ``mismatch`` (proved:
     these rows did not train this forest); ``unknown``.
     """
     why: str

@@ -75,8 +75,9 @@ class Informed:
     matched_error: float
     matched_error_without_file: float
     split_half_error: float
-    """`matched_error`, `matched_error_without_file` and `split_half_error`: of such guesses, of those without the file,
-    and of the other half's rows themselves, each matched to the rows of the first half.
+    """`matched_error`, `matched_error_without_file` and `split_half_error`: errors after matching to the rows of a
+    half:
+    of guesses with the file, of guesses without it, and of the other half's rows themselves.
     """
     shrinks: float
     """By what the split-half error of twice as many rows is smaller than that of half as many, as a share of it: among
@@ -95,8 +96,8 @@ class Informed:
     right, numeric values to within a tolerance.
     """
     proved: bool
-    """Whether the adversary knows which rows were drawn for which tree, so that what is told is told to it; else to
-    somebody who knows more.
+    """Whether the adversary knows which rows were drawn for which tree, so that what is determined is known to it; else
+    to somebody who knows more.
     """
     bits: float
     """Lower bound of the logarithm, to base 2, of how many datasets explain the file."""

@@ -1,4 +1,4 @@
-"""What a model file tells of the draws and the counts behind its leaves."""
+"""What a model file publishes of the draws and the counts behind its leaves."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal
 
 Drawn = Literal["rows", "thresholds", "noise"] | None
 """What was drawn for each tree: its rows; on all rows, its thresholds, between the lowest and the highest value at each
-node; or the noise of a forest that declares privacy. None for nothing that tells of rows."""
+node; or the noise of a forest that declares privacy. None for nothing that reveals rows."""
 
 CountsPublished = Literal["rows of each class", "rows and mean targets"]
 """What counts are of."""
@@ -15,16 +15,16 @@ CountsPublished = Literal["rows of each class", "rows and mean targets"]
 
 @dataclass(frozen=True)
 class Published:
-    """What a file tells besides the splits of its trees."""
+    """What a file publishes besides the splits of its trees."""
 
     seeded: int
     """Trees whose random draws its seeds replay: stored with each tree, or following from the ensemble's own."""
     draws: Drawn
     """What was drawn for each tree."""
     counts: CountsPublished | None
-    """What it tells exactly of its leaves' or rules' training rows."""
+    """What it publishes exactly of its leaves' or rules' training rows."""
     answers: str | None = None
-    """What its leaves tell in place of counts, such as "shares", "rounded shares", "labels" or "mean targets"; None
+    """What its leaves answer in place of counts, such as "shares", "rounded shares", "labels" or "mean targets"; None
     where there are counts, noise, or none.
     """
     decimals: int | None = None

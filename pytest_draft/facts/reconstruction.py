@@ -1,4 +1,4 @@
-"""What an attack rebuilt: in go rows, labels and what is proved of them, out comes a validated `Reconstruction`."""
+"""What an attack rebuilt: a validated `Reconstruction` of rows, labels and what is proved of them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Reconstruction:
     """
     disagreement: float | None = None
     """By how much the sampler's chains differ in their log-posterior: Gelman and Rubin's R-hat, 1 if alike. None where
-    they tell nothing of it.
+    they say nothing of it.
     """
     log_likelihood: float | None = None
     bound: float | None = None
@@ -67,18 +67,18 @@ class Reconstruction:
     proved: NDArray[np.float32] | None = None
     provable: NDArray[np.float32] | None = None
     """`proved` and `provable`, shape (n_proved, n_columns) and (n_provable, n_columns): the feature vectors that
-    `certificate` proves to be in every consistent dataset, as often as they are; and those that no dataset is known to
-    do without. None without a certificate.
+    `certificate` proves to be in every consistent dataset, repeated as often as they are; and those that every known
+    dataset has. None without a certificate.
     """
     seen: BoolArray | None = None
-    """Shape (n_rows,). Rows that some tree has seen; of the others the file tells nothing. None stands for all."""
+    """Shape (n_rows,). Rows that some tree has seen; of the others the file says nothing. None stands for all."""
     certain: BoolArray | None = None
     """Shape (n_rows, n_attributes). Values of `rows` that equations of the file alone fix, proved; None where nothing
     is proved value by value.
     """
     proved_values: Mapping[int, FloatArray] | None = None
-    """Each of shape (n_values,). By column, different values that are proved to stand in some training row, nobody
-    knows in which one.
+    """Each of shape (n_values,). By column, different values that are proved to be in some training row, though not in
+    which.
     """
     statistics: Mapping[str, float] = field(default_factory=dict)
     """Sizes of the problem and seconds of each stage."""

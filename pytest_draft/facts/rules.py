@@ -1,4 +1,4 @@
-"""Conjunctions of tests of columns: what a rule list asks of a row, and what a policy names a slice by.
+"""Conjunctions of tests on columns: the conditions of a rule list, and of a policy's slices.
 
 In goes a test as people write it, out come `Literal` objects. NumPy is imported where rows are tested: who reads a
 policy has none.
@@ -58,7 +58,7 @@ class ListedRule:
     prediction: object
     """A class, as a plain Python value."""
     counts: tuple[int, ...] | None = None
-    """Training rows of each class that it captured; None where the file does not tell."""
+    """Training rows of each class that it captured; None where the file does not say."""
 
     def holds(self, rows: NDArray[np.floating]) -> BoolArray:
         """Return for which rows all its tests hold, shape (n_rows,)."""

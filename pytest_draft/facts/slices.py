@@ -156,12 +156,12 @@ class SliceFigures:
     """As in `Slice`."""
     rows: int | None
     """Rows of the slice that were to be rebuilt; where it is known which rows no tree has seen, without these. None for
-    fewer than `LEAST_ROWS`: who is alone in a slice, or that nobody is in it, is told to no one.
+    fewer than `LEAST_ROWS`: who is alone in a slice, or that nobody is in it, is never reported.
     """
     measured: Measured | None
     """None for fewer than `LEAST_ROWS` rows."""
     on: str = ""
-    """Another scale of numeric values than the range, as it is told behind the name."""
+    """Another scale of numeric values than the range, as it is written after the name."""
 
     def __post_init__(self) -> None:
         require_not_negative(rows=self.rows)

@@ -1,4 +1,4 @@
-"""How an examination ended: in goes nothing, out come the statuses, in one word or two."""
+"""How an examination ended: the statuses, in one word or two."""
 
 from __future__ import annotations
 

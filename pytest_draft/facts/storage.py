@@ -1,4 +1,4 @@
-"""Examinations as text: in goes an `Examination`, out comes JSON that gives an equal one, and the other way round.
+"""Examinations as JSON text, and back.
 
 Its case is left out: whoever reads the text knows it, and the bounds of its slices can be infinite, which is not JSON.
 """

@@ -1,4 +1,4 @@
-"""Are the predictions the same? In go two models and rows, out come the differences of all that they answer."""
+"""Compares the predictions of two models on some rows."""
 
 from __future__ import annotations
 

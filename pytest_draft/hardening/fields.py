@@ -1,4 +1,4 @@
-"""Fields beside the trees: in go a model's objects, out they come without seeds and per-row vectors."""
+"""Fields beside the trees: takes seeds and per-row vectors out of a model's objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hardening of files: in go a model's file and the name of another, out comes the other file, checked.
+"""Hardens a model's file: writes another file, and checks it.
 
 The model is loaded, which runs whatever is in its file: this is for the owner's own. (Judging never loads one.)
 """
@@ -37,7 +37,7 @@ def harden(
 ) -> Hardened:
     """Write a model without what its predictions do not need: seeds, counts, impurities, middles of training values.
 
-    The result still tells something of its training data: judge the file that was written before it is released.
+    The result still reveals something of its training data: judge the file that was written before it is released.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def harden(
     Returns
     -------
     Hardened
-        What was changed, how far predictions are from the model's, what no longer works, what still tells.
+        What was changed, how far predictions are from the model's, what no longer works, what is still revealed.
 
     Raises
     ------

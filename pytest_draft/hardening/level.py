@@ -1,4 +1,4 @@
-"""Levels of hardening: in goes a level as somebody writes it, out comes a frozen `Level`."""
+"""Levels of hardening: parses a level's text into a frozen `Level`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model in memory: in go a fitted model, a level and rows, out come another model that tells less, and what it tells.
+"""Hardens a model in memory: returns another model that reveals less, and what it still reveals.
 
 The given model is not changed. What must not change its answers is checked: at the levels ``seeds`` and ``counts``
 every answer on the rows is bit for bit the same, or there is no result.
@@ -262,7 +262,7 @@ def _is_classifier(owner: Any, tree: Any) -> bool:
 
 
 def _n_rows(objects: Sequence[WalkedObject], tables: Sequence[Any] | None) -> frozenset[int]:
-    """Return on how many rows a model's parts were trained, as far as they or the data tell."""
+    """Return on how many rows a model's parts were trained, as far as they or the data say."""
     told = [getattr(found.value, "__dict__", {}).get("_n_samples") for found in objects]
     given = [table.shape[0] if hasattr(table, "shape") else len(table) for table in tables or ()]
     return frozenset(int(count) for count in [*told, *given] if isinstance(count, int | np.integer))

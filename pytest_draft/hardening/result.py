@@ -1,4 +1,4 @@
-"""What hardening did: frozen, plain results without a value of a row."""
+"""The results of hardening, frozen and plain: they hold no value of a row."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Change:
     count: int
     """How often."""
     what: str
-    """Of what there are so many, and what became of it."""
+    """What was counted and what became of it, in words that follow the count."""
 
     def __str__(self) -> str:
         return f"{self.field}: {self.count:,} {self.what}"
@@ -58,11 +58,11 @@ class Hardened:
     stops: tuple[str, ...]
     """What no longer works."""
     stays: tuple[str, ...]
-    """What still tells something of the training data."""
+    """What still reveals something of the training data."""
     path: str | None = None
     """The file that was written; None for a model in memory."""
     notes: tuple[str, ...] = ()
-    """What else is to be known."""
+    """Anything else that the owner should know."""
 
     @property
     def identical(self) -> bool:

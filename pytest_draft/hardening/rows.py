@@ -1,4 +1,4 @@
-"""Rows to compare predictions on: in go a model and a table, or nothing but the model, out come rows for it."""
+"""Rows to compare predictions on: from a table, or made up from the model alone."""
 
 from __future__ import annotations
 

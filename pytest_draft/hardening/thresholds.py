@@ -1,4 +1,4 @@
-"""Thresholds that tell less: in go a tree and the values that reach it, out comes the shortest decimal in each gap.
+"""Thresholds that reveal less: the shortest decimal in the gap between the values that reach each one.
 
 A best split's threshold is the middle of two training values. Any number between the two sends the same rows left, so
 the shortest decimal takes its place: one for each gap between values of the whole table, wherever the gap is split.

@@ -1,4 +1,4 @@
-"""What a hardened model still tells, and what it no longer can: in goes the model, out come sentences."""
+"""What a hardened model still reveals, and what no longer works, in sentences."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Tally:
     unseen_directions: int = 0
     cleared: int = 0
     """`directions`, `unseen_directions` and `cleared`: splits that still send missing values left, of trees that
-    something is known to reach and of others; and splits that no longer tell which child has more rows.
+    something is known to reach and of others; and splits that no longer reveal which child has more rows.
     """
     renumbered: int = 0
     """Trees whose nodes have other numbers."""
@@ -113,7 +113,7 @@ def _importances(model: Any) -> str | None:
 
 
 def stays(model: Any, tally: Tally) -> tuple[str, ...]:
-    """Return what a hardened model still tells of its training data."""
+    """Return what a hardened model still reveals of its training data."""
     said = []
     if tally.level < COUNTS:
         said.append("all counts, impurities and inner nodes' fractions: whoever has them needs no seeds")

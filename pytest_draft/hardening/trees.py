@@ -1,4 +1,4 @@
-"""One tree without counts: in go a scikit-learn ``Tree`` and a level, out comes one that answers as it says.
+"""Hardens one tree: a scikit-learn ``Tree`` becomes one without counts that answers as the level says.
 
 The canonical form: each leaf weighs 1 and an inner node as much as its children together; no impurity; inner nodes have
 no value; nodes stand in depth-first order, left before right; bytes that no field owns are 0.
@@ -46,7 +46,7 @@ class Rewritten:
     n_impurities: int
     n_directions: int
     """`n_inner_values`, `n_impurities` and `n_directions`: inner nodes with a value, nodes with an impurity, and splits
-    that told which child has more rows.
+    that revealed which child has more rows.
     """
     n_merged: int
     """Leaves that went into their sibling."""
@@ -82,7 +82,7 @@ def rewritten(tree: Any, thresholds: FloatArray, keep_missing: BoolArray, wanted
     thresholds : ndarray of float64, shape (n_nodes,)
         What each inner node shall compare with.
     keep_missing : ndarray of bool, shape (n_features,)
-        Columns for which it must still be told where missing values go.
+        Columns for which it must still be stored where missing values go.
     """
     nodes, values = arrays_of(tree)
     n_nodes = len(nodes)

@@ -1,4 +1,4 @@
-"""All objects of a model: in goes anything that holds estimators, out come its objects, each once, with its path."""
+"""Walks through a model: every object once, with the path to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Examinations that outlast a run: in goes a case, out comes what an earlier run on the same inputs found out.
+"""Examinations that outlast a run: what an earlier run found out on the same inputs.
 
 Only aggregates are kept, under pytest's cache directory. The key is made of the bytes of all files that a case names,
 of its parameters, and of all code that the result depends on; not of the paths.
@@ -106,7 +106,7 @@ def _read(path: Path, case: Case) -> Examination | None:
 
 
 def _without(examination: Examination, case: Case) -> Examination:
-    """Return an examination of which nothing tells where the files lie, nor which rows are the most exposed."""
+    """Return an examination in which nothing shows where the files lie, nor which rows are the most exposed."""
     entropy = examination.entropy and replace(examination.entropy, most_exposed=())
     names = {path: f"<{name}>" for name, path in _paths(case).items()}
     return _renamed(replace(examination, entropy=entropy, retried=None), names)

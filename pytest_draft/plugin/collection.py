@@ -1,4 +1,4 @@
-"""Which checks are collected: in go pytest's arguments, out come those that are left to pytest, and the models' files.
+"""Which checks are collected: splits pytest's arguments into those left to pytest and the models' files.
 
 pytest takes ``::`` and ``[`` in an argument for parts of an address, and refuses the whole run where no file has the
 name before them. So models are no arguments: they are added to what the session itself has collected. That imports no

@@ -20,7 +20,7 @@ MEASUREMENTS = ["mean radius", "mean texture", "mean smoothness", "mean symmetry
 """Numeric columns that are binned, none nearly another; with quartiles, 4 ** 5 vectors, which the attack enumerates."""
 
 FOLDER = "draft_demo_folder"
-"""Under this name, xdist's controller tells its workers where the demo's files are."""
+"""Under this name, xdist's controller gives its workers the place of the demo's files."""
 
 EXPLANATION = f"""\
 What you saw: two random forests, trained a moment ago on {N_ROWS} patients of the

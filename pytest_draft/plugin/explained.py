@@ -1,4 +1,4 @@
-"""What a failed check shows among pytest's failures: in go its text and a width, out comes text that a terminal writes.
+"""The text of a failed check among pytest's failures, for a terminal of some width.
 
 Its whole text is what other plugins and the JUnit file get; a terminal gets what it has not yet shown of it.
 """
@@ -29,11 +29,11 @@ class FailureText:
 
     text: str
     path: str
-    """What the check is about: causes and remedies are told once for it."""
+    """What the check is about: causes and remedies are shown once for it."""
     width: int | None
     """Columns of a terminal; None for a file, where lines are not broken."""
     told: set[tuple[str, str]] = field(default_factory=set)
-    """Paths, and causes and remedies that were told of them; shared by all checks of a run."""
+    """Paths, and causes and remedies that were shown of them; shared by all checks of a run."""
 
     def __str__(self) -> str:
         return self.text

@@ -1,4 +1,4 @@
-"""What is gathered while tests run: in go marked tests and test reports, out come the run's reports and the table."""
+"""Gathers marked tests and test reports while tests run, then writes the reports and shows the table."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MARKED = "draft_marked_tests"
 def gatherer(config: pytest.Config) -> Marked:
     """Return what gathers in this process, registered when it is first needed.
 
-    A worker of a distributed run only tells what it has collected.
+    A worker of a distributed run only reports what it has collected.
     """
     found: Marked | None = config.pluginmanager.getplugin(NAME)
     if found is None:
@@ -62,7 +62,7 @@ class _Gatherer(Marked):
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Take over the marked tests of a worker; one that has crashed tells nothing."""
+        """Take over the marked tests of a worker; one that has crashed reports nothing."""
         self.marked.update(getattr(node, "workeroutput", {}).get(_MARKED, ()))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

@@ -43,7 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Begin to gather what test reports carry, where the gate or another process will tell something."""
+    """Begin to gather what test reports carry, where the gate or another process will report something."""
     if is_active(session.config) or is_distributed(session.config):
         from pytest_draft.plugin.gathering import gatherer
 

@@ -1,4 +1,4 @@
-"""Files that a run is told of: in go paths, globs and names of policies, out come absolute paths that are there."""
+"""Files that a run names: paths, globs and policies' names become absolute paths of existing files."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _refuse_circles(pattern: str) -> None:
                 status = os.stat(folder)  # noqa: PTH116
                 with os.scandir(folder) as entries:
                     below = [entry.path for entry in entries if entry.name[0] != "." and entry.is_dir()]
-            except OSError:  # it is told, or is no folder any more
+            except OSError:  # it is reported, or is no folder any more
                 continue
             if (here := (status.st_dev, status.st_ino)) in around and status.st_ino:
                 raise UsageError(

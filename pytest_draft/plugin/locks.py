@@ -1,4 +1,4 @@
-"""Locks that nobody waits for without an end: in go a file's name and a limit, out comes whether the lock is held.
+"""File locks that nobody waits for without a limit.
 
 Whoever holds one may have been stopped, and no system takes a lock away from a stopped process. Where there can be no
 lock at all (a full disk, a folder that cannot be written to), there is nobody to wait for either.
@@ -35,7 +35,7 @@ def locked(path: Path, seconds: float, heed: Callable[[], object] = lambda: None
     Yields
     ------
     bool
-        Whether it is held; if not, whoever does the same work meanwhile has to be none the worse.
+        Whether it is held; if not, another process may do the same work at the same time, and nothing may break by it.
     """
     lock, held, deadline = FileLock(path), False, time.monotonic() + seconds
     try:

@@ -1,4 +1,4 @@
-"""The manifest of a registry: in goes its path, out comes each model file with what it is judged with. Reads no model.
+"""Reads the manifest of a registry: each model file with what it is judged with. Opens no model.
 
 A manifest is TOML, Parquet with the same keys as columns, or a folder, in which every model file is meant.
 """

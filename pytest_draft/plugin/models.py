@@ -1,4 +1,4 @@
-"""What is to be judged: in go settings and the policies that they name, out comes each model file with all it needs."""
+"""What is to be judged: each model file with the settings and policies that apply to it."""
 
 from __future__ import annotations
 

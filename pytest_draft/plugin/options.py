@@ -1,4 +1,4 @@
-"""Options: in go pytest's parser and config, out come the registered names and whether they ask for anything.
+"""Registers the options, and says whether any of them activates the gate.
 
 Imported by every pytest run: it imports nothing.
 """

@@ -1,4 +1,4 @@
-"""Outcomes of tests: in goes a test report of pytest's, out comes the same with what the gate has found out."""
+"""Adds what the gate found out to the test reports of pytest."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _tell(report: pytest.TestReport, standing: Standing | None) -> None:
 
 
 def _mark(report: pytest.TestReport, crossed: Sequence[Check]) -> None:
-    """Let a report that fails the run say which kind it is: told as a failure, or one that could not be decided."""
+    """Let a report that fails the run say which kind it is: shown as a failure, or one that could not be decided."""
     undecided = all(check.result == "inconclusive" for check in crossed)
     report.draft_standing = "inconclusive" if undecided else None  # type: ignore[attr-defined]
     report.draft_explained = not undecided  # type: ignore[attr-defined]

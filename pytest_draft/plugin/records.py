@@ -1,4 +1,4 @@
-"""What the checks of a run have found out: in go the records that test reports carry, one by one, out come results.
+"""Joins the records that test reports carry into the results of a run.
 
 Each record holds the whole result of an examination beside its one check. Only the first of these is kept, so that a
 run of very many models holds each result once.

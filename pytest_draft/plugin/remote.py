@@ -1,7 +1,7 @@
-"""The models' items on a cluster: in go what is collected and run, out come orders and what became of workers.
+"""pytest's hooks for a run on a cluster: orders examinations for the collected items, and reports lost workers.
 
-All cases that the collected items need are ordered at once, so that workers are busy while the first item waits. Items
-stay pytest's: each waits for its own examination.
+All cases that the collected items need are ordered at once, so that workers are busy while the first item waits. pytest
+runs the items as usual: each waits for its own examination.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Remote:
         self.cluster = session.cluster = Cluster(where, self._said.append)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Order all that the items need which are left, the first items' first."""
+        """Order all cases that the selected items need, those of the first items first."""
         for number, (case, certain) in enumerate(_needed(self._session, session.items)):
             if self._session.is_for_cluster(case):
                 self.cluster.submit(case, -number if certain else -1e9 - number, self._follow)
@@ -68,19 +68,21 @@ class Remote:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Cancel what nobody waits for any more; a run that a cluster has left fails, also where doubt is allowed."""
+        """Cancel what nobody waits for; fail a run whose cluster was lost, even where inconclusive results are
+        allowed.
+        """
         self.cluster.close()
         if self.cluster.was_left and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Tell what became of workers."""
+        """Show what became of workers."""
         for line in dict.fromkeys(self._said):
             terminalreporter.write_line(f"cluster: {line}", yellow=True)
 
 
 def _needed(gate: GateSession, items: list[pytest.Item]) -> Iterator[tuple[Case, bool]]:
-    """Yield each case that items need, and whether they do for certain: a weaker adversary's may not be looked at."""
+    """Yield each case that items need, and whether it is needed for certain: weaker adversaries may not be needed."""
     seen, weaker = set(), []
     for item in items:
         if not isinstance(item, CheckItem):

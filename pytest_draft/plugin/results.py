@@ -1,4 +1,4 @@
-"""What a project's own tests are given: in go a model file, an adversary and data in memory, out come results.
+"""The results that a project's own tests get: what the gate finds out about one file and adversary.
 
 The engine is imported when one is first asked for.
 """
@@ -85,7 +85,7 @@ def judged(item: pytest.Item, forest: Path, adversary: str, data: Unshown | None
 
 
 def _examined(session: GateSession, case: Case, data: Unshown | None) -> tuple[Examination, Reconstruction | None]:
-    """Examine a model. What ends it from outside, or a bug, is told without the frames that hold rows."""
+    """Examine a model. What ends it from outside, or a bug, is reported without the frames that hold rows."""
     try:
         return session.examine(case, data)
     except pytest.fail.Exception as error:  # another plugin's time limit

@@ -223,7 +223,7 @@ class GateSession:
         try:
             if self._loaded(Path(case.artifact)) is not None:
                 return False
-        except (Exception, pytest.fail.Exception, pytest.skip.Exception):  # told when the item runs
+        except (Exception, pytest.fail.Exception, pytest.skip.Exception):  # reported when the item runs
             return False
         cache = Cache.of(self._config) if self.settings.cache else None
         return cache is None or not cache.holds(case, self._answers)
@@ -275,7 +275,7 @@ class GateSession:
 
 
 def each_model(case: Case, examination: Examination) -> tuple[Case, ...]:
-    """Return the cases of a file's models, of which the examination tells the places; itself where it is but one.
+    """Return the cases of a file's models, whose places the examination gives; itself where it is but one.
 
     Parameters
     ----------

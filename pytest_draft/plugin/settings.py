@@ -1,4 +1,4 @@
-"""Settings: in go the values of options and of the ini file, out come validated `Settings`. Imports no engine."""
+"""Validates options and ini values into `Settings`. Imports no engine."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ def _tables(config: pytest.Config, name: str, n_forests: int, from_manifest: boo
 
 @contextmanager
 def _told_as(origin: str) -> Iterator[None]:
-    """Let pytest tell what is wrong with an option, and which it is."""
+    """Let pytest say what is wrong with an option, and with which."""
     try:
         yield
     except UsageError as error:

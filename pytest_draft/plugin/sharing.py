@@ -1,4 +1,4 @@
-"""Examinations that the processes of one run share: in goes a case, out comes what one process found out.
+"""Examinations that the processes of one run share: the first one to ask computes it for all.
 
 Only aggregates are shared, as text in a private folder that the controller makes and removes.
 """
@@ -19,10 +19,10 @@ from pytest_draft.facts.storage import as_text, from_text, write_atomically
 from pytest_draft.plugin.locks import locked, longest_examination
 
 FOLDER = "draft_shared_folder"
-"""Under this name, xdist's controller tells its workers where to share what they have found out."""
+"""Under this name, xdist's controller gives its workers the folder where they share what they found out."""
 
 INTERRUPTED = "interrupted"
-"""A file of this name in that folder tells the workers, which xdist keeps from Ctrl-C, that there was one."""
+"""A file of this name in that folder shows the workers, which xdist keeps from Ctrl-C, that there was one."""
 
 Stamps = tuple[tuple[int, int, int, int] | None, ...]
 
@@ -30,7 +30,7 @@ Stamps = tuple[tuple[int, int, int, int] | None, ...]
 def stamps(case: Case) -> Stamps:
     """Return what changes when a case's files do: inode, size and times of change of each.
 
-    The last, which nobody can set, tells a file that was put away and back, too.
+    The last, which nobody can set, shows a file that was put away and back, too.
     """
     found: list[tuple[int, int, int, int] | None] = []
     for path in (case.artifact, case.data, case.domain, case.holdout):
@@ -51,7 +51,7 @@ class Shared:
 
     @classmethod
     def of(cls, config: pytest.Config) -> Shared:
-        """Return what the controller has told this process."""
+        """Return what the controller shares with this process."""
         folder = getattr(config, "workerinput", {}).get(FOLDER)
         return cls(Path(folder) if folder else None)
 

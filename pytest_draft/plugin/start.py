@@ -1,4 +1,4 @@
-"""What an active gate does before pytest collects: in goes a config, out comes one that judges the forests."""
+"""Starts an active gate before pytest collects: checks its settings and prepares what judges the forests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table at the end of a run: in go the results of a report and a width, out come lines that are no wider."""
+"""The table at the end of a run, no wider than the terminal."""
 
 from __future__ import annotations
 

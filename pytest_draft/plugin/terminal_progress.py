@@ -1,4 +1,4 @@
-"""What a terminal shows while a forest is examined: in goes `Progress`, out comes a live line, or a plain one at times.
+"""Shows `Progress` in the terminal while a forest is examined: a live line, or a plain one at times.
 
 Aggregates only, in ASCII. pytest has begun a line with the name of what it runs: where that is the model file, the name
 is not written again.
@@ -56,7 +56,7 @@ STAGES = {
     "alternatives": "looking for other datasets that explain the file",
     "evaluate": "comparing with the true rows",
 }
-"""What is done in each stage of a search, for those who do not know it; a stage that is not here is told as it is."""
+"""What is done in each stage of a search, for readers who do not know it; other stages are shown by name."""
 
 _FIGURES = {"residual": "counts off by", "log-likelihood": "log-likelihood", "log-posterior": "log-posterior"}
 
@@ -146,7 +146,7 @@ class _PlainLines:
                 self._terminal.write_line("  " * named + in_words(progress, "" if named else self._name))
 
     def resume(self) -> None:
-        """Begin the line of pytest again that was interrupted, so that what follows is told of the same file."""
+        """Begin the line of pytest again that was interrupted, so that what follows is about the same file."""
         node = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
         if self._written and node and self._terminal.config.option.verbose == 0:
             path = self._terminal.config.rootpath / node.partition("::")[0]

@@ -1,4 +1,4 @@
-"""What holds rows while pytest runs: in goes such a value, out comes the same without it in what is printed.
+"""Hides rows in what pytest prints: wraps values whose repr would show them.
 
 pytest shows the arguments of functions in tracebacks (``--full-trace``, also after Ctrl-C) and local variables with
 ``--showlocals``, its own functions' too: there a test's fixtures stand that the test has never asked for.

@@ -1,4 +1,4 @@
-"""Mistakes of usage that options alone do not show: in goes a session, out comes one line before anything is judged."""
+"""Refuses mistakes of usage that single options do not show, before anything is judged."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def require_usable_data(config: pytest.Config, session: GateSession) -> None:
     tried: set[NamedFiles] = set()
     for model in session.models.each.values():
         if session.settings.manifest is not None and model.inputs in tried:
-            continue  # another model of the same entry; whatever is wrong with this one, its judgement tells
+            continue  # another model of the same entry; whatever is wrong with this one, its judgement reports
         tried.add(model.inputs)
         wrong = None if model.inputs.data is None else _wrong(session, model.forest)
         if wrong is not None:
@@ -50,7 +50,7 @@ def require_usable_data(config: pytest.Config, session: GateSession) -> None:
 
 
 def _wrong(session: GateSession, forest: Path) -> str | None:
-    """Return one line on labels that cannot be used; None where nothing is wrong, or the judgement will tell it."""
+    """Return one line on labels that cannot be used; None where nothing is wrong, or the judgement will report it."""
     try:
         return children.wrong(session.case(forest, "artifact"))
     except (Exception, pytest.fail.Exception):  # another plugin's time limit, a bug: its text could quote rows

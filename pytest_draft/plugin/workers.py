@@ -1,4 +1,4 @@
-"""pytest-xdist's hooks, registered on its controller only: workers are told where to share what they find out."""
+"""pytest-xdist's hooks, registered on its controller only: they give workers the folder where they share results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pytest_draft.plugin.session import GateSession
 
 
 class Controller:
-    """xdist's hooks on the controller: each worker is told where to share what it has found out."""
+    """xdist's hooks on the controller: each worker gets the folder where it shares what it found out."""
 
     def __init__(self, config: pytest.Config) -> None:
         try:
@@ -28,7 +28,7 @@ class Controller:
         self.folder = made.name
 
     def pytest_keyboard_interrupt(self) -> None:
-        """Tell the workers: they wait for what they examine. Where that cannot be told, xdist ends them soon."""
+        """Interrupt the workers, which wait for what they examine; else xdist ends them soon."""
         with suppress(OSError):
             Path(self.folder, sharing.INTERRUPTED).touch()
 

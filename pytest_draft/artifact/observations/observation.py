@@ -1,4 +1,4 @@
-"""What every kind of observation says of itself."""
+"""The base class of observations: what every kind says of itself."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Occurrences known, many rows: in goes a `Problem`, out come datasets, and what ignoring the occurrences gets.
+"""Many rows with known occurrences: searches row by row for datasets that meet the counts of a `Problem`.
 
-Whoever knows the occurrences can ignore them. So the search begins with what the draws tell of the histogram, believes
-from there on row by row (`messages`), polishes what that finds (`placing`), and, where the counts are not met by then,
-searches the histogram whole, as an adversary without occurrences does, and cools rows down from there.
+The search first ignores the occurrences and estimates the histogram from the draws. From there it forms beliefs about
+each row (`messages`) and polishes the dataset that they give (`placing`). Where that does not meet the counts, it
+searches for the histogram as an adversary without occurrences would, and anneals rows from there.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class ByRowParameters:
     """Who gets which share of the time."""
 
     fewest_groups: int = 9
-    """With fewer groups rows are hardly told apart, and integer programs do better."""
+    """With fewer groups, occurrences hardly distinguish rows, and integer programs do better."""
     quick_share: float = 0.35
     """Share of the time after which messages and polishing must have ended."""
     histogram_share: float = 0.55
@@ -35,7 +35,7 @@ class ByRowParameters:
     placing_share: float = 0.8
     """Share of what is left then for placing rows from there; the rest is for comparing guesses."""
     prior_share: float = 0.1
-    """How much of the histogram is the prior, so that nothing is impossible to it."""
+    """Share of the prior in the histogram, so that no kind of row is impossible."""
 
 
 _PARAMETERS = ByRowParameters()
@@ -47,17 +47,17 @@ class ByRow:
 
     placed: Placed
     loose: Problem
-    """That of somebody who ignores the occurrences."""
+    """The problem without occurrences."""
     likely: Likely | None = None
-    """What that somebody finds; None where that was not asked."""
+    """What the search of that problem finds; None where it was not run."""
     sure: bool = False
-    """Whether the counts tell nearly all rows, so that it is not worth asking."""
+    """Whether the counts determine nearly all rows, so that a longer search is not worth it."""
     rich: bool = False
-    """Whether that is so of a dataset that meets all counts (`Believed.rich`)."""
+    """The same for a dataset that meets all counts (`Believed.rich`)."""
 
 
 def fits(problem: Problem) -> bool:
-    """Return whether a problem is one of rows that occurrences tell apart, and of many of them."""
+    """Return whether a problem has many rows, and occurrences that tell them apart."""
     groups = problem.groups
     return (
         groups.draws_known
@@ -75,7 +75,7 @@ class RowSearch:
     problem : Problem
         Such as `fits`.
     loose : Problem
-        That of somebody who ignores the occurrences (`unordered`).
+        The problem without occurrences (`unordered`).
     prior : ndarray of float64
         Prior mass of each candidate of that problem.
     search : Search
@@ -87,7 +87,7 @@ class RowSearch:
         self._draws = LeafDraws.of(loose.counts, loose.distinct, loose.groups.n_rows)
 
     def quick(self) -> ByRow | None:
-        """Believe and polish; None where there was no time for anything."""
+        """Form beliefs and polish their dataset; None where there was no time for that."""
         search, kinds = self._search, self._kinds
         box = search.timebox.part(_PARAMETERS.quick_share)
         with search.clock("histogram"):
@@ -108,7 +108,7 @@ class RowSearch:
         return ByRow(placed, self._loose, sure=found.sure, rich=found.rich)
 
     def whole(self, quick: ByRow | None) -> ByRow:
-        """Search the histogram, and then rows, from there and from what the quick step found.
+        """Search for the histogram, then for rows, from there and from what the quick step found.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Observations without noise: in go equations, groups and a prior, out comes a whole dataset that meets them.
+"""Exact counts by rounding and integer programs: a whole dataset that meets the equations of a problem.
 
 Propagate, split, relax, round, repair, prove (design, section 5); every step is anytime: the best dataset so far
 and its residual are always at hand.

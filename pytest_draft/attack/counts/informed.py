@@ -1,4 +1,4 @@
-"""The informed adversary: in go a problem and all rows but one, out comes that row; for many rows, each by itself.
+"""The informed adversary on counts: guesses each row from all others.
 
 What the other rows leave of the observations is the missing row's part of them. The domain is enumerated once for all
 of these attacks: each has the same candidates, and scores every one of them by its own leftover. Among candidates
@@ -57,7 +57,7 @@ def exact_likelihood(forest: Forest, problem: Problem, everyone: KnownRows, unkn
     """
     n_rows, n_classes = len(unknown), forest.n_classes
     columns = np.ascontiguousarray(everyone.rows[unknown].T)
-    places = np.full((forest.n_trees, n_rows), -1, dtype=np.int64)  # leaf and class; -1 where the tree told nothing
+    places = np.full((forest.n_trees, n_rows), -1, dtype=np.int64)  # leaf and class; -1 where the tree says nothing
     for t, tree in enumerate(forest.trees):
         times = everyone.weight[t, unknown]
         mine = leaf_positions(tree, columns).astype(np.int64) * n_classes + everyone.labels[unknown]

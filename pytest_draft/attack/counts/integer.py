@@ -1,4 +1,4 @@
-"""Whole datasets: in goes a fractional or a wrong one, out comes a whole one that fits the observations better.
+"""Repairs datasets: a fractional or wrong one becomes a whole one that fits the observations better.
 
 Rounding keeps each group's size; rows then move one at a time to where the squared residual falls, by heat-bath
 sweeps that cool down where there are many groups; mixed-integer programming and CP-SAT decide what is left.

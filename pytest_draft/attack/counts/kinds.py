@@ -1,8 +1,8 @@
-"""What a row can be, whichever row it is: in goes a `Problem`, out come its kinds, a histogram of them, and each row's.
+"""Kinds of rows: the candidates of a `Problem` regardless of the row, their histogram, and each row's choice.
 
 A kind is a cell and a class. Where the occurrences tell rows apart, each row has candidates of its own, but they are
 of the same kinds; and whoever ignores the occurrences has the problem of an adversary who doesn't know them
-(`unordered`). What that problem's likelihood tells of the histogram is where a search with occurrences begins.
+(`unordered`). What that problem's likelihood says of the histogram is where a search with occurrences begins.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Occurrences unknown: in go candidates and draws, out come the likeliest whole dataset and others nearly as likely.
+"""Counts of unknown draws: the likeliest whole dataset, and others that are nearly as likely.
 
 Expectation maximisation for the marginal multinomial likelihood finds the active candidates (DRAFT, ICML 2024,
-maximises over the occurrences jointly, a weaker proxy); a second ascent adds what the distinct rows tell; annealed
+maximises over the occurrences jointly, a weaker proxy); a second ascent adds what the distinct rows say; annealed
 heat-bath sweeps, from several starts, then search the whole datasets, and sweeps at temperature 1 draw from their
 posterior.
 """

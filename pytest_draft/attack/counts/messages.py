@@ -1,4 +1,4 @@
-"""Rows that occurrences tell apart: in go each row's candidates and a histogram, out come beliefs about every row.
+"""Beliefs about rows with different occurrences, by message passing between rows and counts.
 
 Belief propagation between rows and leaves. A leaf's draws of a class, and its distinct rows, are sums over rows; given
 what is believed of all other rows they are about normal, which says how likely each leaf is for one row. Rows are
@@ -35,7 +35,7 @@ class MessageParameters:
     patience: int = 12
     """Rounds in a row without a better dataset after which it ends."""
     sure: float = 0.05
-    """Share of the first variance below which rows are taken as told."""
+    """Share of the first variance below which rows are taken as determined."""
     rich: float = 4.0
     """Least `Believed.richness` with which a dataset that meets all counts is taken as it is."""
     least_noise: float = 0.1
@@ -59,11 +59,11 @@ class Believed:
     missed: int
     """Their residual."""
     spread: float
-    """What is left of the variance of the counts at a leaf, and of what misses them, as a share of what there was at
-    first: little only where rows are told by the counts, not by choice.
+    """The share that is left of the counts' variance at leaves and of their squared residual: small only where the
+    counts, and not chance, determine the rows.
     """
     richness: float
-    """How much the counts tell, over how much was not known of the rows, were each count to tell something new."""
+    """Information in the counts over the entropy of the rows, as if each count revealed something new."""
 
     @property
     def rich(self) -> bool:
@@ -72,7 +72,7 @@ class Believed:
 
     @property
     def sure(self) -> bool:
-        """Whether the counts tell nearly all rows."""
+        """Whether the counts determine nearly all rows."""
         return self.spread <= _PARAMETERS.sure
 
 
@@ -229,7 +229,7 @@ def _renew(
 ) -> None:
     """Move one tree's messages to a row, leaves `low` to `high`, towards what the other rows make them.
 
-    Draws of a class and distinct rows are normal together: given the draws, the distinct rows tell what is left.
+    Draws of a class and distinct rows are normal together: given the draws, the distinct rows say what is left.
     """
     for v in range(low, high):
         left, over = noise, distinct[v]

@@ -1,4 +1,4 @@
-"""How likely published counts are when nobody knows who was drawn: in go whole rows by leaf and class, out come logs.
+"""The probability of published counts when the draws are unknown, given whole rows by leaf and class.
 
 A bootstrap sample throws ``n`` draws on ``N`` rows. With ``s`` rows, ``n`` draws of each class and ``d`` different
 drawn rows at a leaf, a tree's counts have the probability

@@ -1,4 +1,4 @@
-"""Rows in their candidates, occurrences known: in go `Kinds` and a histogram, out come datasets that meet the counts.
+"""Assigns rows to kinds when occurrences are known, so that the dataset meets the counts.
 
 Heat-bath sweeps: one row after the other is drawn anew, given all others, from what the histogram says of its kinds and
 how much closer each candidate brings the leaves to what was observed. At high temperatures that is the histogram's own

@@ -1,10 +1,9 @@
-"""How far an answer can be trusted: in go a dataset that meets every equation and bounds of its candidates, out comes
-a `Certificate`.
+"""What a dataset that meets all equations proves: a `Certificate` from bounds of its candidates.
 
 Two questions (design, section 5, step 5). *Certain*: which rows are in every dataset that meets the equations?
 *Guaranteed overlap*: how many rows does any such dataset share with this one? Rows are told apart by their kind: their
 cell and class, or, as perfect rows are counted, their feature vector. Nothing here is guessed: each figure has a lower
-bound that is proved and an upper bound that datasets attest; a search that is skipped or cut short leaves them apart.
+bound that is proved and an upper bound that known datasets give; they differ where a search was skipped or cut short.
 
 The equations fall into connected parts, and the datasets that meet them are all combinations of the parts' own. With
 ``H[k]`` the rows of kind ``k``, ``H*[k]`` those of the given dataset, and ``H[k, p]`` the rows in part ``p``:
@@ -163,7 +162,7 @@ class _Examined:
 
 
 class _Ledger:
-    """What is proved so far, with one way to tell rows apart.
+    """What is proved so far, with one way to distinguish rows.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Exact counts: in goes a `Problem`, out comes a whole dataset that meets them, or the one that comes closest.
+"""Solves a `Problem` with exact counts: a whole dataset that meets them, or comes closest.
 
 Small problems go to roundings and integer programs (`exact`); where occurrences tell many rows apart, they are searched
 from the histogram (`by_row`).
@@ -26,14 +26,14 @@ from pytest_draft.timebox import TimeBox
 
 @dataclass(frozen=True)
 class SolveParameters:
-    """Which search sees a problem of which size."""
+    """Which problems each search is for, by size."""
 
     samples: int = 8
     """Other datasets that are drawn for the consensus."""
     quick_coefficients: int = 3_000_000
-    """Coefficients of the equations up to which the first search is that for a rounding that meets them."""
+    """Coefficients of the equations up to which a rounding that meets them is searched for first."""
     whole_coefficients: int = 1_000_000
-    """Coefficients up to which integer programs may repair what is not met."""
+    """Coefficients up to which integer programs may repair a dataset."""
     repair_share: float = 0.4
     """Share of the time that is left for such repairs."""
     proved_coefficients: int = 5_000_000
@@ -46,7 +46,7 @@ _PARAMETERS = SolveParameters()
 def solve(problem: Problem, search: Search, *, alternatives: bool) -> tuple[Solution, ByRow | None]:
     """Return a whole dataset, and what a search that begins with the histogram found.
 
-    Of an incomplete problem it is the better of what was known and what is found, never unique.
+    Of an incomplete problem, that is the better one of the known dataset and the one found; it is never unique.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def solve(problem: Problem, search: Search, *, alternatives: bool) -> tuple[Solu
     -------
     solution : Solution
     found : ByRow or None
-        None where the counts tell the rows, so that nothing else is to be compared with them.
+        None where the counts determine the rows, so that there is no other dataset to compare.
 
     Raises
     ------
@@ -139,7 +139,7 @@ def _searched(problem: Problem, search: Search, *, alternatives: bool) -> tuple[
 
 
 def _repaired(told: Solution, problem: Problem, solved: Callable[[], Solution]) -> Solution:
-    """Return a dataset whose rows are told but for a few, or a better one that a repair finds."""
+    """Return a dataset whose rows are determined but for a few, or a better one that a repair finds."""
     if told.residual and problem.complete and problem.n_coefficients <= _PARAMETERS.quick_coefficients:
         with suppress(OutOfTimeError):
             return min(told, solved(), key=lambda solution: solution.residual)
@@ -147,7 +147,7 @@ def _repaired(told: Solution, problem: Problem, solved: Callable[[], Solution]) 
 
 
 def _told(found: ByRow, *, met: bool) -> bool:
-    """Return whether the counts tell the rows, so far as they can, where some dataset meets them all or not."""
+    """Return whether the counts determine the rows as far as they can, where some dataset meets them all or not."""
     return found.sure or (found.rich and (met or not found.placed.missed))
 
 

@@ -1,1 +1,1 @@
-"""Files without counts: in go leaves that tell class fractions or labels, out come datasets that explain them."""
+"""Files without counts: datasets that explain the class fractions or labels at their leaves."""

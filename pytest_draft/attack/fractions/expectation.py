@@ -1,4 +1,4 @@
-"""Where a search begins: in goes a `LeafModel` of an enumerable domain, out come expected rows by vector and class.
+"""A start for the search: the expected rows of each vector and class, in a domain that can be enumerated.
 
 Expectation maximisation of the likelihood over vectors x class: each step multiplies what is expected of a vector and
 class by the mean, over trees, of what one row more of it would add to the likelihood of its leaf (Shepp and Vardi,

@@ -1,4 +1,4 @@
-"""What a leaf says of draws that nobody knows: in goes a forest, with counts or without, out come sets of class counts.
+"""What each leaf allows when nobody knows the draws: sets of class counts, from a forest with or without counts.
 
 A fraction p / q in lowest terms says that the leaf holds m * p draws of each class for some whole m; a rounded one,
 that it holds one of finitely many vectors of counts; a label, that no class has more. Leaves that say the same share
@@ -20,7 +20,7 @@ from pytest_draft.attack.redacted import redacted
 
 PURE, RATIO, LISTED, LABEL, COUNTED = 0, 1, 2, 3, 4
 """Kinds of leaves: draws of one class; multiples of one vector of counts; one of several vectors; only the winner; the
-counts of the draws themselves, with the number of different rows where that is told."""
+counts of the draws themselves, with the number of different rows where that is published."""
 
 _KINDS = {"one class": PURE, "multiples": RATIO, "listed": LISTED, "winner": LABEL}
 
@@ -43,7 +43,7 @@ class LeafOutputs(NamedTuple):
     said: IntArray
     """Shape (n_leaves,). Equal for leaves that say the same."""
     distinct: IntArray
-    """Shape (n_leaves,). Different rows among the draws; 0 where that is not told."""
+    """Shape (n_leaves,). Different rows among the draws; 0 where that is not published."""
 
 
 def leaf_outputs(forest: Forest, n_draws: int) -> LeafOutputs:
@@ -104,13 +104,13 @@ def _leaf_counts(forest: Forest) -> LeafOutputs:
 
 
 def counted_leaves(counts: IntArray, distinct: IntArray) -> LeafOutputs:
-    """Return what leaves say that tell their draws.
+    """Return what leaves say that publish their draws.
 
     Parameters
     ----------
     counts : ndarray of int64, shape (n_leaves, n_classes)
     distinct : ndarray of int64, shape (n_leaves,)
-        Different rows among them; 0 where that is not told.
+        Different rows among them; 0 where that is not published.
     """
     different, by_leaf = np.unique(np.column_stack([counts, distinct]), axis=0, return_inverse=True)
     said = by_leaf.reshape(-1).astype(np.int64)

@@ -1,4 +1,4 @@
-"""How well rows explain leaves without counts: in go rows by leaf and class, out comes a log-likelihood.
+"""How well rows explain leaves without counts: the log-likelihood of rows by leaf and class.
 
 With bootstrap the draws of each class at a leaf are about Poisson with the rows there as their mean, and what the leaf
 says is that they are in a set: the log-likelihood is that of the set. Without bootstrap the rows themselves are in the
@@ -139,7 +139,7 @@ def _log_counted(evidence, rows, leaf, n_classes):  # type: ignore[no-untyped-de
     """Return the log of the product of mean**count / count!, given how many different rows were drawn.
 
     Of h rows that are drawn about Poisson each, d different ones make n draws in h! / (h - d)! times as many ways for
-    each h as the draws of one row more or less; how the different rows are split among the classes is not told, and
+    each h as the draws of one row more or less; how the different rows are split among the classes is not known, and
     they are taken to be split as the draws are. For one class that is exact.
     """
     outputs, first = evidence.outputs, leaf * n_classes
@@ -252,8 +252,8 @@ class OutputEvidence(NamedTuple):
     log_factorial: FloatArray
     """Of 0, 1, 2 and so on."""
     mixed: float
-    """Of leaves that tell labels: the weight of draws of several classes beside draws of one. 1 where nothing is known;
-    `MIXED` where trees were grown until no leaf could be parted.
+    """Of leaves that answer labels: the weight of draws of several classes beside draws of one. 1 where nothing is
+    known; `MIXED` where trees were grown until no leaf could be parted.
     """
 
     @property

@@ -1,4 +1,4 @@
-"""A forest without counts and what its adversary knows: in go forest, domain and known values, out comes a problem.
+"""The problem behind a file without counts: the forest, its domain, and the values that the adversary knows.
 
 Numeric columns stand for the intervals between their thresholds, which no tree tells apart.
 """

@@ -1,1 +1,1 @@
-"""Somebody who knows all rows but one: in go a file and the others, out come what it holds of that one, and a guess."""
+"""An adversary who knows all rows but one: what the file holds of that row, and a guess."""

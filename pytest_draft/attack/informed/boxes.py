@@ -1,4 +1,4 @@
-"""What a file holds of each row when all others are known: in go a forest and all rows, out come `Held` boxes.
+"""The boxes that a file leaves for each row when all other rows are known: `Held`.
 
 Given all other rows, a row must lie in its own leaf of every tree that drew it: moving it anywhere else would change
 that leaf's count. The counts leave exactly the intersection of these leaves' boxes, in one pass over the trees. Where
@@ -33,7 +33,7 @@ class Held:
     lower: FloatArray
     upper: FloatArray
     """`lower` and `upper`, shape (n_rows, n_columns): between which the encoded values lie, both included; the same
-    where the value is told.
+    where the value is determined.
     """
     may_miss: BoolArray
     """Shape (n_rows, n_columns). Where it may be missing instead."""
@@ -107,8 +107,8 @@ def held_of(
     extremes : Extremes or None
         Of the nodes of random splits.
     draws_known : bool
-        Whether it is known which rows each tree drew. Else all rows are taken for drawn by all trees, which tells more
-        of each than there is to tell.
+        Whether it is known which rows each tree drew. Else all rows are taken for drawn by all trees, which reveals
+        more of each than there is to know.
 
     Returns
     -------

@@ -1,10 +1,10 @@
-"""What somebody guesses who knows all other rows: in goes what a file holds of each, out come guesses.
+"""Guesses of somebody who knows all other rows, within what the file holds of each row.
 
-Nobody can try every guesser, so several are, and the one that does best in a column is taken for it: whoever knows the
-other rows can find out which, because it does best on them, too.
+Nobody can try every guesser. So several are tried, and the best one is taken for each column: an attacker who knows the
+other rows can find out which that is, because it does best on them, too.
 
 - *Inside*: the middle of the other rows' values that lie in the box; of a category the commonest.
-- *Neighbours*: the same of those rows that lie nearest to the whole box, so that columns which go together tell of each
+- *Neighbours*: the same of those rows that lie nearest to the whole box, so that columns which go together inform each
   other.
 - *Together*: a Gaussian copula of the other rows, cut to the box.
 """
@@ -26,27 +26,27 @@ from pytest_draft.domain import Attribute, Domain
 from pytest_draft.matching import Weights, differences, encoded_weights
 
 NEAREST = 10
-"""Rows near a box whose values are looked at."""
+"""How many of the rows nearest to a box are used."""
 
 _FEWEST = 10
-"""Rows that something can be learnt from."""
+"""Fewest rows to learn from."""
 
 _SHRINK = 0.02
-"""Of correlations, at least, and as much more where there are many columns beside few rows."""
+"""Least shrinkage of correlations; more where there are many columns and few rows."""
 
 _SWEEPS = 30
-"""Turns of all columns; the last ones change next to nothing."""
+"""Sweeps over all columns; the last ones change next to nothing."""
 
 _FOLDS = 5
 """Parts of the rows, of which each is guessed by what was learnt from the others."""
 
 _BESIDE = 0.01
-"""How much a row's distance to the guess inside counts beside its distance to the box, which is 0 for many."""
+"""Weight of a row's distance to the inside guess relative to its distance to the box, which is often 0."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Guesser:
-    """Whoever guesses some rows from others. Its repr shows no row."""
+    """Guesses some rows from others. Its repr shows no row."""
 
     held: Held
     """Of the rows that are guessed, and of others to learn from."""
@@ -149,7 +149,7 @@ class Guesser:
         return guess
 
     def together(self, inside: Rows, labels: IntArray) -> Rows:
-        """Return what columns tell of each other that are normal together, each as a rank, in ordered columns.
+        """Return what columns reveal of each other that are normal together, each as a rank, in ordered columns.
 
         A Gaussian copula of the known rows, with the label as further columns: each value in turn is the middle of what
         its box holds of its distribution given all others (mean field). No row that is guessed may be a donor.

@@ -1,4 +1,4 @@
-"""What thresholds leave open of a few rows' values: in go all rows and some that are open, out come bounds of these.
+"""What midpoint thresholds imply for a few open rows when all other rows are known: bounds of their values.
 
 A best split's threshold is the midpoint of the extremes on both its sides (`pytest_draft.attack.best_splits`). Where
 the other rows are fixed, a row that alone takes an extreme can have no other value, and all others may go up to it. So
@@ -50,7 +50,8 @@ class Splits(NamedTuple):
     is_midpoint: BoolArray
     """Shape (n_nodes,). Whether the threshold is the midpoint of the values next to it."""
     is_decoded: BoolArray
-    """Shape (n_nodes,). Whether the least and the greatest value of the tested column are told, of a threshold that was
+    """Shape (n_nodes,). Whether the least and the greatest value of the tested column are known, of a threshold that
+    was
     drawn.
     """
     decoded: FloatArray
@@ -75,7 +76,7 @@ class Sides(NamedTuple):
 
 
 def tested_ordered(forest: Forest, domain: Domain) -> list[int]:
-    """Return the attributes of which thresholds tell more than counts, if any tree tests one of them.
+    """Return the attributes of which thresholds reveal more than counts, if any tree tests one of them.
 
     They are one column of more than two values, or with missing ones.
     """

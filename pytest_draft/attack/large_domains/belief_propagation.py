@@ -1,4 +1,4 @@
-"""What each row probably is, by belief propagation: in go `Regions`, groups and what each row can be, out come beliefs.
+"""Belief propagation: how probable each possible vector is for each row, given `Regions` and groups.
 
 Where trees saw rows different numbers of times, rows can be told apart, and each published count is an equation over
 them. A tree holds two kinds of knowledge of a row: which leaf it is in, and, by the path there, its values. Messages go
@@ -233,7 +233,7 @@ def _weigh_counts(
 ) -> None:
     """Bring up to date how each leaf's counts speak for and against each row and class being there.
 
-    A count is the sum of what the rows add to it, each by its chance to be there as far as all else tells: normal, with
+    A count is the sum of what the rows add to it, each by its chance to be there as far as all else says: normal, with
     the mean and the variance of that sum. Being there must explain the count better than being elsewhere.
     """
     n_classes, n_rows = chance.shape

@@ -1,4 +1,4 @@
-"""A `Problem` for any discrete domain: in go a forest, a domain and groups, out comes a problem for the same engine.
+"""Builds a `Problem` for any discrete domain, with candidates instead of an enumeration.
 
 A domain that is small enough is enumerated (`problem.build`). Of a larger one the cells are generated. Where the forest
 leaves few things that a row can be, all of them are listed (`narrow`): the problem is *complete*, and what the engine
@@ -35,14 +35,14 @@ MAX_BYTES = 3 * 1024**3
 
 @dataclass(frozen=True)
 class CandidateParameters:
-    """How many candidates are made, and how hard is tried to list all of them."""
+    """How many candidates are made, and how much effort goes into listing all of them."""
 
     join_effort: float = 10.0
-    """Units of work of listing all cells of all groups."""
+    """Units of work for listing all cells of all groups."""
     descent_share: float = 0.7
     """Share of the time and effort after which gradient descent ends; the rest is for its candidates."""
     drawn_per_row: int = 60
-    """Vectors that are drawn for each row from what it is believed to be."""
+    """Vectors that are drawn for each row from the beliefs about it."""
     most_pooled: int = 100_000
     """Most vectors in the pool."""
     most_signed: int = 30_000_000
@@ -52,7 +52,7 @@ class CandidateParameters:
     most_left_over: int = 50_000
     """Most (group, cell, class) triples that are listed for rows taken back."""
     left_over_effort: float = 3.0
-    """Units of work of that, each time."""
+    """Units of work for listing them, each time."""
 
 
 _PARAMETERS = CandidateParameters()

@@ -1,4 +1,4 @@
-"""What each row can be, where the domain cannot be enumerated: in go `Regions` and groups, out come regions.
+"""Narrows what each row can be where the domain cannot be enumerated: regions from `Regions` and groups.
 
 Two steps, and everything that they conclude is proved. *Narrow*: for each group and class, every tree keeps the leaves
 that the rows can still be in, and a region holds all that these leaves have in common with it; the counts of every

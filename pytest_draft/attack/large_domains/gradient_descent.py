@@ -1,4 +1,4 @@
-"""A dataset by gradient descent: in go `Regions`, groups and what each row can be, out comes a whole dataset.
+"""Finds a whole dataset by gradient descent, given `Regions`, groups and what each row can be.
 
 For each row and attribute there is a belief, a distribution over the attribute's bins. It makes every tree soft: a row
 goes on to a node's child with the probability that its belief gives, so that the expected counts of a whole forest are
@@ -47,7 +47,7 @@ class GradientDescentParameters:
     worst: float = 0.6
     """Share of the largest fault from which on a row starts anew."""
     drawn_steps: int = 600
-    """Steps where occurrences are unknown: no residual tells when to end."""
+    """Steps where occurrences are unknown: no residual shows when to end."""
     rounds_together: int = 3
     """Rounds of belief propagation between two roundings."""
     rounds_patience: int = 6
@@ -279,7 +279,7 @@ class SoftTrees:
 
 
 def _classes(reach: Reach, rng: np.random.Generator) -> Beliefs:
-    """Return what the roots tell of each row's class, shape (n_classes, n_rows), group by group.
+    """Return what the roots say of each row's class, shape (n_classes, n_rows), group by group.
 
     Without bagging, how many rows are of each class, and rows are exchangeable. With it, each tree's draws and distinct
     rows of a class are the sum over its rows, weighted as the tree saw them: linear equations, solved within 0 and 1.

@@ -1,4 +1,4 @@
-"""Trees over a domain that is too large to enumerate: in go a forest and what it publishes, out come `Regions`.
+"""Trees over a domain that is too large to enumerate: the `Regions` of their leaves, in bins of each attribute.
 
 Values of an attribute that no tree tells apart are one *bin*. A region is a product of sets of bins, one for each
 attribute: a bit for each bin, packed into words, each attribute's bins from a word of its own. A leaf is a region, and

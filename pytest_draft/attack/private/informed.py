@@ -1,4 +1,4 @@
-"""The informed adversary on noisy counts: in go a forest and all rows but one, out come guesses at that row.
+"""The informed adversary on noisy counts: guesses one row from all others.
 
 Each row is attacked by itself. Every vector of the domain with every class is scored exactly: how much likelier the
 released counts become when the row that is missing is this one (DRAFT-DP, SaTML 2026, appendix G). The paper adds a

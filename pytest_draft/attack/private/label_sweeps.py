@@ -1,4 +1,4 @@
-"""Whole datasets behind labels: in go leaves with labels, a population and a start, out come datasets, sweep by sweep.
+"""Samples whole datasets behind released labels, sweep by sweep.
 
 Each row's leaf, class and values are drawn anew at once, given all other rows (blocked Gibbs sampling). Compiled.
 """

@@ -1,7 +1,7 @@
-"""Forests that release labels only: in go each leaf's label and a domain, out come rows that explain them.
+"""The attack on forests that release labels only: rows that explain each leaf's label.
 
 A leaf that holds more rows than another isn't more likely to have a given label, if the classes are equally
-frequent: what labels tell of attributes they tell through unequal shares of the classes and through what all trees say
+frequent: labels reveal attributes only through unequal shares of the classes and through what all trees say
 of the one population that their rows come from. So the prior is that of a population with unknown shares, and whole
 datasets are drawn from the posterior (`leaf_labels`) row by row (`label_sweeps`).
 """

@@ -1,4 +1,4 @@
-"""What leaves that release labels say: in go each leaf's label and a dataset, out comes its log-posterior.
+"""What released labels say of a dataset: its log-posterior, leaf by leaf.
 
 diffprivlib's ``RandomForestClassifier`` trains each tree on rows of its own, on a random structure that never sees the
 data, and releases for each leaf one label that permute-and-flip (McKenna and Sheldon, NeurIPS 2020) chooses by the
@@ -256,7 +256,7 @@ def labels_log_posterior(forest: Forest, domain: Domain, rows: Rows, labels: Int
     labels : ndarray of int64, shape (n_rows,)
         Indices into the forest's classes.
     parts : ndarray of int64, shape (n_rows,), or None
-        Tree of each row, as `parts_of` tells it. Where nobody knows it (None), an upper bound over all ways to deal
+        Tree of each row, as `parts_of` gives it. Where nobody knows it (None), an upper bound over all ways to deal
         the rows out: the probability of no label is above 1.
 
     Returns

@@ -1,4 +1,4 @@
-"""Counts behind a noise mechanism: in goes a `Privacy`, out comes how probable each released count is.
+"""How probable each released count is under the noise of a mechanism with a given `Privacy`.
 
 A released count is a whole number: ``int(n + Y)`` or ``n + int(Y)``, where ``int`` cuts towards 0 and ``Y`` is Laplace
 or Gaussian noise (DRAFT-DP, SaTML 2026, sections II-B and III, appendix C-B). Its probability given the true count

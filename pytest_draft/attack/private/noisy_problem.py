@@ -1,4 +1,4 @@
-"""Noisy counts: in goes what was released and what the adversary knows of rows, out comes a `NoisyProblem`."""
+"""The problem behind noisy counts: what was released, and what the adversary knows of rows."""
 
 from __future__ import annotations
 

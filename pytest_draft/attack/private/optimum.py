@@ -1,4 +1,4 @@
-"""The likeliest dataset behind noisy counts: in goes a problem, out come a whole dataset and a proved bound.
+"""The likeliest dataset behind noisy counts, with a proved bound on the likelihood of all others.
 
 The paper's objective (DRAFT-DP, SaTML 2026, equations 7 to 9) over cells instead of rows: how many rows are of each
 cell and class. The log-probability of a released count is concave in the true one for ``int(n + Y)``, so its linear

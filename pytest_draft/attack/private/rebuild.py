@@ -1,4 +1,4 @@
-"""The attack on a forest that released noisy counts: in goes a `NoisyProblem`, out comes a `Reconstruction`.
+"""The attack on a forest that released noisy counts.
 
 Against DRAFT-DP (SaTML 2026), which takes one optimum of the likelihood, the posterior's consensus has a lower error,
 most where the noise is strong.

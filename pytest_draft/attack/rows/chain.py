@@ -1,4 +1,4 @@
-"""One dataset that sweeps change: in go a `RowProblem` and a start, out come datasets of the posterior.
+"""One Markov chain of datasets: sweeps change its rows, and it keeps samples of the posterior.
 
 `RowChain(problem, start, seed).sweep(n, 1.0, 1.0)` is a Markov chain of the posterior itself, from any start.
 """

@@ -1,4 +1,4 @@
-"""What leaves say of the rows in them, plugged into one sampler: what each leaf adds to a dataset's log-likelihood.
+"""What leaves say of the rows in them, for the one sampler: what each leaf adds to a dataset's log-likelihood.
 
 A kind of evidence is a named tuple of arrays, with a compiled function of the rows by class in one leaf (`scored_by`)
 and with what `LeafEvidence` lists: nothing else need know it. The log-likelihood is the sum over all leaves, so one

@@ -1,4 +1,4 @@
-"""Rows that are drawn anew one by one, and their prior: a mixture of products, its parameters integrated out.
+"""The prior of rows that are drawn one by one: a mixture of products with its parameters integrated out.
 
 A latent class model with Dirichlet priors: each row is of a component, and given that its values and its label are
 independent. What the present rows hold is counted by component (`Mixture`), so that one row's step changes few counts.

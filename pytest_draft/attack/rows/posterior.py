@@ -1,4 +1,4 @@
-"""Datasets of a posterior and one guess for all of them: in goes a `RowProblem`, out comes a `Posterior`.
+"""Samples the posterior of a `RowProblem` and returns one guess for all samples: a `Posterior`.
 
 Many datasets are about as likely as the right one, and the likeliest of them is a poor guess: it explains the chance in
 what the leaves say, too. So several chains cool to the posterior, from new starts and twice as slowly each round while

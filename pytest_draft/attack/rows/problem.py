@@ -1,4 +1,4 @@
-"""What leaves say of unknown rows, and what is known of these: the problem that chains of datasets are drawn from.
+"""The problem that chains of datasets sample: what leaves say of unknown rows, and what is known of these rows.
 
 A slot stands for a row; where the number of rows is not known, some slots stay empty.
 """
