@@ -475,21 +475,18 @@ def _kept(weight, n, width, random, chosen, chosen_weight):  # type: ignore[no-u
         for i in range(n):
             chosen[i], chosen_weight[i] = i, weight[i]
         return n
-    lowest, highest = 0.0, 0.0
-    for i in range(n):
-        highest += weight[i]
-    highest /= width  # at this level, at most `width` are expected
-    lowest = 0.0
-    for _ in range(30):
-        level = (lowest + highest) / 2
-        expected = 0.0
+    # What is certainly kept has at least the level at which that and what is kept by chance are `width` together.
+    certain, level = -1, np.inf
+    while True:
+        rest, above = 0.0, 0
         for i in range(n):
-            expected += min(1.0, weight[i] / level)
-        if expected > width:
-            lowest = level
-        else:
-            highest = level
-    level = highest
+            if weight[i] >= level:
+                above += 1
+            else:
+                rest += weight[i]
+        if above <= certain or above >= width:
+            break
+        certain, level = above, rest / (width - above)
     offset = uniform(random)
     number, total = 0, 0.0
     for i in range(n):
@@ -570,7 +567,7 @@ def _state_in(below, start, hot, one_hot, missing, box, a, random):  # type: ign
 
 
 @compiled
-def believe(nodes, leaves, marginals, messages, times, known, rows, fixed_label, settings, step, background, seeds, changed, new_label, drawn, sure, stop):  # type: ignore[no-untyped-def]  # noqa: E501, PLR0915
+def believe(nodes, leaves, marginals, messages, times, known, rows, fixed_label, settings, step, background, seeds, changed, new_label, drawn, fit, stop):  # type: ignore[no-untyped-def]  # noqa: E501, PLR0915
     """Believe anew of some rows where they are, each given all others as they were.
 
     Parameters
@@ -584,8 +581,9 @@ def believe(nodes, leaves, marginals, messages, times, known, rows, fixed_label,
         Known states; -1 elsewhere.
     rows : ndarray of int64, shape (n,)
     fixed_label : bool
-    settings : tuple of (int, float, float, float)
-        Boxes that are kept, clip of the evidence, gap to the best beyond which a box goes, jitter of the trees' order.
+    settings : tuple of (int, float, float, float, float)
+        Boxes that are kept, clip of the evidence, gap to the best beyond which a box goes, jitter of the trees' order,
+        and the power of the evidence: below 1, what all others are believed to be says less.
     step : float
         Share of the new belief; the rest is the old one.
     background : ndarray of float64, shape (n_rows,)
@@ -596,11 +594,12 @@ def believe(nodes, leaves, marginals, messages, times, known, rows, fixed_label,
         others read stays as it was.
     drawn : ndarray of int32, shape (n_drawn, n_rows, n_attributes)
         Written for these rows: states drawn from their boxes.
-    sure : ndarray of float64, shape (n_rows,)
-        Written for these rows: mean over trees of the likeliest leaf's belief.
+    fit : ndarray of float64, shape (n_rows,)
+        Written for these rows: how much likelier all leaves' counts are with the row than without it, as a logarithm,
+        in the mean over what it may be.
     stop : ndarray of uint8, shape (1,)
     """
-    width, clip, gap, jitter = settings
+    width, clip, gap, jitter, power = settings
     least = np.exp(-gap)
     left, right, attribute, cut, missing_left = (
         nodes.left,
@@ -675,7 +674,7 @@ def believe(nodes, leaves, marginals, messages, times, known, rows, fixed_label,
         for i in range(n_order):
             t = order[i]
             for leaf in range(first[t], first[t + 1]):
-                found[leaf] = np.exp(found[leaf])
+                found[leaf] = np.exp(power * found[leaf])
         below = all_below[c]
         now = 0
         for a in range(n_attributes):
@@ -691,6 +690,7 @@ def believe(nodes, leaves, marginals, messages, times, known, rows, fixed_label,
         gone[0, 0, :] = 0
         n_boxes = 1
         box_weight[0] = 1.0
+        fit[k] = 0.0
         for i in range(n_order):
             t = order[i]
             n, most = 0, 0.0
@@ -707,6 +707,7 @@ def believe(nodes, leaves, marginals, messages, times, known, rows, fixed_label,
                 if weight[j] >= most * least:
                     leaf_of[kept], box_of[kept], weight[kept] = leaf_of[j], box_of[j], weight[j] / max(most, 1e-300)
                     kept += 1
+            fit[k] += np.log(max(most, 1e-300))
             n_new = _kept(weight, kept, width, random, chosen, chosen_weight)
             for b in range(n_new):
                 j = chosen[b]
@@ -722,6 +723,7 @@ def believe(nodes, leaves, marginals, messages, times, known, rows, fixed_label,
         for b in range(n_boxes):
             share[b] = box_weight[b]
             total += share[b]
+        fit[k] += np.log(max(total, 1e-300))
         for b in range(n_boxes):
             share[b] /= total
         for i in range(n_order):
@@ -732,15 +734,10 @@ def believe(nodes, leaves, marginals, messages, times, known, rows, fixed_label,
             for i in range(n_order - 1, -1, -1):
                 new[at_leaf[i, place]] += share[b]
                 place = origin[i, place]
-        likeliest = 0.0
         for i in range(n_order):
             t = order[i]
-            best = 0.0
             for leaf in range(first[t], first[t + 1]):
-                best = max(best, new[leaf])
                 changed[row, leaf] = belief[k, leaf] + step * (new[leaf] - belief[k, leaf])
-            likeliest += best
-        sure[k] = likeliest / max(1, n_order)
         new_label[row] = c
         for d in range(len(drawn)):
             point = uniform(random)

@@ -53,11 +53,11 @@ class Beliefs:
             belief, data.label, np.zeros(table_size), np.zeros((n_leaves, problem.n_classes, 5))
         )
         self._drawn = np.repeat(data.state[None], BELIEFS.drawn, axis=0)
-        self.sure = np.zeros(n_rows)
+        self.fit = np.zeros(n_rows)
         self._marginals = self._learnt()
 
     @staticmethod
-    def fit(problem: NumericProblem) -> bool:
+    def apply(problem: NumericProblem) -> bool:
         """Return whether rows are told apart by their draws, so that there is something to believe, and it fits."""
         told_apart = bool((problem.times != problem.times[:, :1]).any())
         n_leaves = int((problem.nodes.left < 0).sum())
@@ -73,18 +73,19 @@ class Beliefs:
                 first, last = BELIEFS.background
                 background = np.zeros(self.problem.times.shape[1])
                 background[:n] = first * (last / first) ** share
+                power = min(1.0, BELIEFS.weakest + (1 - BELIEFS.weakest) * share / BELIEFS.full)
                 order = self._rng.permutation(n)
                 for at in range(0, n, BELIEFS.batch):
                     if window.passed(self.spent) >= 1 or stop[0]:
                         return
                     rows = order[at : at + BELIEFS.batch]
-                    self._batch(rows, background, stop, workers, pool)
+                    self._batch(rows, background, power, stop, workers, pool)
                     self.spent += unit * len(rows) / n
                 self.rounds += 1
                 self._marginals = self._learnt()
 
     def _batch(
-        self, rows: Int32Array, background: FloatArray, stop: Flag, workers: int, pool: ThreadPoolExecutor
+        self, rows: Int32Array, background: FloatArray, power: float, stop: Flag, workers: int, pool: ThreadPoolExecutor
     ) -> None:
         problem, messages = self.problem, self._messages
         cuts = np.linspace(0, len(self.leaves.node), workers + 1).astype(np.int64)
@@ -95,7 +96,7 @@ class Beliefs:
         seeds = self._rng.integers(2**63, size=len(rows)).astype(np.uint64)
         changed = np.empty((len(rows), messages.belief.shape[1]), dtype=np.float32)
         label = np.empty(len(rows), dtype=np.int32)
-        settings = (BELIEFS.width, BELIEFS.clip, BELIEFS.gap, BELIEFS.jitter)
+        settings = (BELIEFS.width, BELIEFS.clip, BELIEFS.gap, BELIEFS.jitter, power)
 
         def place(w: int) -> None:
             here = slice(w, None, workers)
@@ -103,7 +104,7 @@ class Beliefs:
             believe(
                 problem.nodes, self.leaves, self._marginals, messages, problem.times, problem.state, rows[here],
                 problem.label_known, settings, BELIEFS.step, background, seeds[here], own, own_label, self._drawn,
-                self.sure, stop,
+                self.fit, stop,
             )  # fmt: skip
             changed[here], label[here] = own, own_label
 

@@ -55,7 +55,7 @@ def rebuild_numeric(problem: NumericProblem, search: Search) -> Reconstruction:
             return _from_bounds(problem, problem.bounds, seen, figures)
     prior = uninformed_prior(problem)
     beliefs: list[Beliefs] = []
-    if Beliefs.fit(problem):
+    if Beliefs.apply(problem):
         strength = PILOT.strengths[1]
         prior = replace(prior, strength=strength)
         with search.clock("believe"):
