@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_draft.arrays import FloatArray, Int32Array
+from pytest_draft.attack.numeric.beliefs import Beliefs
 from pytest_draft.attack.numeric.chain import AnnealingChain, best_of
 from pytest_draft.attack.numeric.parameters import AGREEMENT
 from pytest_draft.attack.numeric.problem import NumericProblem
@@ -16,14 +17,19 @@ from pytest_draft.matching import assigned, distances_of
 
 
 def agreed(
-    problem: NumericProblem, best: AnnealingChain, chains: Sequence[AnnealingChain], rng: np.random.Generator
+    problem: NumericProblem,
+    best: AnnealingChain,
+    chains: Sequence[AnnealingChain],
+    beliefs: Sequence[Beliefs],
+    rng: np.random.Generator,
 ) -> tuple[NDArray[np.float32], int]:
     """Return the dataset that is closest to all samples, after matching rows to rows, and how many samples that were.
 
     The error is measured after a matching, so that the median of what each row was is not the best guess: it draws
     rows together. Each round matches every sample to the guess, and takes the median of what was matched to each row.
     Of very many rows, or such that the adversary knows something of, each is taken for itself; where nothing tells them
-    apart, of the best chain only. Where several rows are in one interval, they are spread over it: all in its middle
+    apart, of the best chain only. What is believed of each row gives a part of the samples, where that is known: chains
+    that began there are surer of themselves than they are right. Where several rows are in one interval, they are spread over it: all in its middle
     would be farther away.
     """
     n = problem.n_unknown
@@ -34,6 +40,9 @@ def agreed(
         if chain is best or problem.ordered or together:
             kept = np.unique(np.linspace(0, len(chain.samples) - 1, max(1, n_samples // len(chains))).round())
             drawn += [_spread(problem, chain.samples[int(i)], rng) for i in kept]
+    if beliefs:
+        n_drawn = max(1, round(len(drawn) * AGREEMENT.of_beliefs / (1 - AGREEMENT.of_beliefs)))
+        drawn += [_spread(problem, beliefs[i % len(beliefs)].draw(rng)[0][:n], rng) for i in range(n_drawn)]
     guess = _median(problem, drawn) if problem.ordered or not together else _middle(problem, best_of(best)[1][:n])
     for _ in range(AGREEMENT.rounds if together else 0):
         place = _scaled(problem, guess)

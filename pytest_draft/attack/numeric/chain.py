@@ -11,7 +11,7 @@ from pytest_draft.arrays import Flag, Int32Array, IntArray
 from pytest_draft.attack.numeric.anneal import exchange, sweep
 from pytest_draft.attack.numeric.dataset import Dataset, NodeArrays, fill
 from pytest_draft.attack.numeric.energy import missed
-from pytest_draft.attack.numeric.parameters import ANNEALING
+from pytest_draft.attack.numeric.parameters import ANNEALING, BELIEFS
 from pytest_draft.attack.numeric.prior import EVERY, Prior
 from pytest_draft.attack.numeric.problem import NumericProblem
 from pytest_draft.attack.numeric.states import attribute_states
@@ -42,13 +42,26 @@ class Window:
 
 
 class AnnealingChain:
-    """A dataset that is annealed, the best one that it was, and what it was when it was cold."""
+    """A dataset that is annealed, the best one that it was, and what it was when it was cold.
 
-    def __init__(self, problem: NumericProblem, nodes: NodeArrays, prior: Prior, seed: Sequence[int]) -> None:
+    It begins with random rows, hot, or with `start`, states and labels of rows that are placed already, warm.
+    """
+
+    def __init__(
+        self,
+        problem: NumericProblem,
+        nodes: NodeArrays,
+        prior: Prior,
+        seed: Sequence[int],
+        start: tuple[Int32Array, Int32Array] | None = None,
+    ) -> None:
         self.problem, self.nodes, self.prior = problem, nodes, prior
         self.rng = np.random.default_rng(seed)
         self.attributes, self.copula = prior.nothing(attribute_states(problem.states), problem.n_classes)
         self.data = random_start(problem, prior, self.rng)
+        self.placed = start is not None
+        if start is not None:
+            self.data.state[:], self.data.label[:] = start
         self.known = problem.state >= 0
         self.samples: list[Int32Array] = []
         self.best: tuple[int, Int32Array, Int32Array] | None = None
@@ -78,7 +91,7 @@ class AnnealingChain:
                     return
                 if self.best is not None and self.best[0] == 0:
                     share = max(share, ANNEALING.cold)
-                self._step(order[first : first + chunk], _temperature(share), self._penalty(share), stop)
+                self._step(order[first : first + chunk], self._temperature(share), self._penalty(share), stop)
                 done = len(order[first : first + chunk]) / len(rows)
                 self.spent += unit * done
                 self.sweeps += done
@@ -100,9 +113,14 @@ class AnnealingChain:
             fill(self.nodes, self.attributes, self.data, self.problem.times)
             self._filled = True
 
+    def _temperature(self, share: float) -> float:
+        """Return the temperature after a share of an annealing."""
+        hottest = BELIEFS.hottest if self.placed else ANNEALING.hottest
+        return hottest * (ANNEALING.coldest / hottest) ** min(1.0, share / ANNEALING.cold)  # type: ignore[no-any-return]
+
     def _penalty(self, share: float) -> float:
         """Return what a contradicted split costs: at first nothing: it would keep rows from where they count."""
-        if share < ANNEALING.by_counts:
+        if share < ANNEALING.by_counts and not self.placed:
             return 0.0
         return ANNEALING.of_midpoints if self.problem.extremes is None else ANNEALING.of_extremes
 
@@ -151,11 +169,6 @@ class AnnealingChain:
             self._keep_best()
         if not self.samples:
             self.samples.append(self.data.state[: self.problem.n_unknown].copy())
-
-
-def _temperature(share: float) -> float:
-    """Return the temperature after a share of an annealing."""
-    return ANNEALING.hottest * (ANNEALING.coldest / ANNEALING.hottest) ** min(1.0, share / ANNEALING.cold)  # type: ignore[no-any-return]
 
 
 def random_start(problem: NumericProblem, prior: Prior, rng: np.random.Generator) -> Dataset:

@@ -58,8 +58,7 @@ class Prior:
             here = slice(attributes.start[a], attributes.start[a + 1])
             share = np.bincount(data.state[:, a], minlength=len(base)) + _PSEUDO * n_rows * base
             if self.smooth[a]:
-                width = max(1, len(share) // _SMOOTHED)
-                share = base * _smoothed(share, width) / _smoothed(base, width)
+                share = smoothed(share, base)
             share = share / share.sum()
             score[here] = norm.ppf(np.clip(np.cumsum(share) - share / 2, 1e-6, 1 - 1e-6))
             learnt = np.log(np.maximum(share, 1e-12) / base)
@@ -94,8 +93,8 @@ class Prior:
         return attributes._replace(log_prior=log_prior), none
 
 
-def _smoothed(share: FloatArray, width: int) -> FloatArray:
-    """Return a moving average whose window is cut at both ends."""
-    kernel = np.ones(width)
-    averaged: FloatArray = np.convolve(share, kernel, "same") / np.convolve(np.ones(len(share)), kernel, "same")
+def smoothed(share: FloatArray, base: FloatArray) -> FloatArray:
+    """Return shares of neighbouring states that are about as likely in proportion to `base`: a moving average."""
+    kernel = np.ones(max(1, len(share) // _SMOOTHED))
+    averaged: FloatArray = base * np.convolve(share, kernel, "same") / np.convolve(base, kernel, "same")
     return averaged

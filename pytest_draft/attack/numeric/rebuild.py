@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 
 from pytest_draft.arrays import BoolArray, Int32Array
 from pytest_draft.attack.numeric.agreement import agreed, encoded_rows, guessed
+from pytest_draft.attack.numeric.beliefs import Beliefs
 from pytest_draft.attack.numeric.chain import AnnealingChain, Window, best_of, random_start, units_of_a_sweep
 from pytest_draft.attack.numeric.dataset import NONE, Dataset, NodeArrays, fill, tested
 from pytest_draft.attack.numeric.energy import missed
 from pytest_draft.attack.numeric.midpoints import ValueBounds
-from pytest_draft.attack.numeric.parameters import ANNEALING, PILOT
+from pytest_draft.attack.numeric.parameters import ANNEALING, BELIEFS, PILOT
 from pytest_draft.attack.numeric.prior import Prior
 from pytest_draft.attack.numeric.problem import NumericProblem
 from pytest_draft.attack.numeric.states import attribute_states
@@ -53,11 +54,24 @@ def rebuild_numeric(problem: NumericProblem, search: Search) -> Reconstruction:
         if problem.rows_identified:
             return _from_bounds(problem, problem.bounds, seen, figures)
     prior = uninformed_prior(problem)
-    with search.clock("pilot"):
-        strength, n_chains = _pilot(problem, prior, search)
-    prior = replace(prior, strength=strength)
+    beliefs: list[Beliefs] = []
+    if Beliefs.apply(problem):
+        strength = PILOT.strengths[1]
+        prior = replace(prior, strength=strength)
+        with search.clock("believe"):
+            beliefs = _believed(problem, prior, search)
+        n_chains = _n_chains(_sweeps_left(problem, search))
+        figures["rounds"] = float(sum(one.rounds for one in beliefs))
+    else:
+        with search.clock("pilot"):
+            strength, n_chains = _pilot(problem, prior, search)
+        prior = replace(prior, strength=strength)
     figures["prior strength"] = strength
-    chains = [AnnealingChain(problem, problem.nodes, prior, [search.seed, 21, c]) for c in range(n_chains)]
+    rng = np.random.default_rng([search.seed, 24])
+    starts = [beliefs[c % len(beliefs)].draw(rng) if beliefs else None for c in range(n_chains)]
+    chains = [
+        AnnealingChain(problem, problem.nodes, prior, [search.seed, 21, c], start) for c, start in enumerate(starts)
+    ]
     with search.clock("anneal"):
         box = search.timebox
         _run(chains, search, box.remaining * ANNEALING.share, box.effort_left)
@@ -68,7 +82,7 @@ def rebuild_numeric(problem: NumericProblem, search: Search) -> Reconstruction:
     search.clock.note("residual", residual)
     figures["sweeps"] = float(sum(chain.sweeps for chain in chains))
     with search.clock("agree"):
-        guess, n_samples = agreed(problem, best, chains, np.random.default_rng([search.seed, 23]))
+        guess, n_samples = agreed(problem, best, chains, beliefs, np.random.default_rng([search.seed, 23]))
     figures["samples"] = float(n_samples)
     n = problem.n_unknown
     free = ~tested(problem.nodes, best.attributes, _with_rows(best.data, state, label), problem.times)[:n]
@@ -158,6 +172,35 @@ def _run(chains: Sequence[AnnealingChain], search: Search, seconds: float, units
     search.timebox.spend(sum(chain.spent for chain in chains))
 
 
+def _believed(problem: NumericProblem, prior: Prior, search: Search) -> list[Beliefs]:
+    """Return what is believed of the rows, by one search after the other from nothing, while there is time."""
+    box = search.timebox
+    window = Window.of(box, box.remaining * BELIEFS.share, box.effort_left * BELIEFS.share)
+    found: list[Beliefs] = []
+    spent = 0.0
+    while not found or window.passed(spent) < 1:
+        beliefs = Beliefs(problem, prior, [search.seed, 25, len(found)])
+        beliefs.improve(replace(window, units=window.units - spent), search.workers)
+        spent += beliefs.spent
+        if found and beliefs.rounds < BELIEFS.fewest_rounds:
+            break
+        found.append(beliefs)
+    box.spend(spent)
+    return found
+
+
+def _sweeps_left(problem: NumericProblem, search: Search) -> float:
+    """Return about how many sweeps there is time for."""
+    box = search.timebox
+    units = min(box.remaining * search.workers, box.effort_left)
+    return units / max(units_of_a_sweep(problem), 1e-9)
+
+
+def _n_chains(sweeps: float) -> int:
+    """Return over how many chains so many sweeps are spread."""
+    return int(np.clip(sweeps / PILOT.sweeps_a_chain, PILOT.fewest_chains, PILOT.most_chains))
+
+
 def _pilot(problem: NumericProblem, prior: Prior, search: Search) -> tuple[float, int]:
     """Return the strength with which short runs best foresee the counts of hidden trees, and how many chains to run."""
     n_trees = len(problem.nodes.root) - 1
@@ -173,11 +216,7 @@ def _pilot(problem: NumericProblem, prior: Prior, search: Search) -> tuple[float
     chains = [AnnealingChain(problem, nodes, replace(prior, strength=s), [search.seed, 22]) for s in PILOT.strengths]
     _run(chains, replace(search, timebox=box.part(2 * PILOT.share)), seconds, units)
     sweeps = sum(chain.sweeps for chain in chains) * (1 / PILOT.share - 1)
-    n_chains = (
-        PILOT.fewest_chains
-        if problem.extremes is not None
-        else int(np.clip(sweeps / PILOT.sweeps_a_chain, PILOT.fewest_chains, PILOT.most_chains))
-    )
+    n_chains = PILOT.fewest_chains if problem.extremes is not None else _n_chains(sweeps)
     if not hidden.any() or box.over or any(chain.best is None for chain in chains):
         return PILOT.strengths[1], n_chains
     surprise = [_surprise(problem, chain, of_hidden) for chain in chains]

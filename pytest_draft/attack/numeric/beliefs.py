@@ -1,0 +1,154 @@
+"""What is believed of each row while all are placed: in go a problem and a window of time, out come draws of rows.
+
+Round by round each row is believed anew in the boxes that `beam` finds, given what is believed of all the others. Rows
+of a batch are independent, and one thread takes some of them each. A part of each row counts as not placed yet, less
+from round to round; how likely each value is, by class, is learnt from the boxes (as `prior` does from datasets).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from pytest_draft.arrays import Flag, FloatArray, Int32Array
+from pytest_draft.attack.numeric.beam import MOST_STATES, Marginals, Messages, believe, leaves_of, tabulate
+from pytest_draft.attack.numeric.chain import Window, random_start
+from pytest_draft.attack.numeric.dataset import fill
+from pytest_draft.attack.numeric.parameters import BELIEFS
+from pytest_draft.attack.numeric.prior import Prior, smoothed
+from pytest_draft.attack.numeric.problem import NumericProblem
+from pytest_draft.attack.numeric.states import attribute_states
+
+_PSEUDO = 0.3
+"""How many rows the base counts as, for each row, when the values of all rows are learnt."""
+
+_OF_ALL = 10.0
+"""How many rows all classes together count as, when the values of one class are learnt."""
+
+
+class Beliefs:
+    """In which leaves each row is believed, and rows drawn from that."""
+
+    def __init__(self, problem: NumericProblem, prior: Prior, seed: Sequence[int]) -> None:
+        self.problem, self.prior = problem, prior
+        self.rounds = 0
+        self.spent = 0.0
+        self.leaves, table_size = leaves_of(problem.nodes)
+        self._rng = np.random.default_rng(seed)
+        attributes = attribute_states(problem.states)
+        self._start, self._one_hot, self._missing = attributes.start, attributes.one_hot, attributes.missing
+        n_rows, n_leaves = problem.times.shape[1], len(self.leaves.node)
+        data = random_start(problem, prior, self._rng)
+        belief = self.leaves.start[:, data.label].T.astype(np.float32)
+        known = np.arange(problem.n_unknown, n_rows)
+        if len(known):
+            fill(problem.nodes, attributes, data, problem.times)
+            belief[known] = 0.0
+            for at in data.leaf:
+                seen = known[at[known] >= 0]
+                belief[seen, self.leaves.of_node[at[seen]]] = 1.0
+        self._messages = Messages(
+            belief, data.label, np.zeros(table_size), np.zeros((n_leaves, problem.n_classes, 5))
+        )
+        self._drawn = np.repeat(data.state[None], BELIEFS.drawn, axis=0)
+        self.fit = np.zeros(n_rows)
+        self._marginals = self._learnt()
+
+    @staticmethod
+    def apply(problem: NumericProblem) -> bool:
+        """Return whether rows are told apart by their draws, so that there is something to believe, and it fits."""
+        told_apart = bool((problem.times != problem.times[:, :1]).any())
+        n_leaves = int((problem.nodes.left < 0).sum())
+        return told_apart and problem.times.shape[1] * n_leaves <= BELIEFS.most_entries
+
+    def improve(self, window: Window, workers: int) -> None:
+        """Believe anew of all rows, round by round, until a window is over or there were enough rounds."""
+        unit = units_of_a_round(self.problem)
+        n = self.problem.n_unknown
+        with window.box.flag() as stop, ThreadPoolExecutor(workers) as pool:
+            while self.rounds < BELIEFS.most_rounds:
+                share = max(self.rounds / BELIEFS.most_rounds, min(1.0, window.passed(self.spent)))
+                first, last = BELIEFS.background
+                background = np.zeros(self.problem.times.shape[1])
+                background[:n] = first * (last / first) ** share
+                power = min(1.0, BELIEFS.weakest + (1 - BELIEFS.weakest) * share / BELIEFS.full)
+                order = self._rng.permutation(n)
+                for at in range(0, n, BELIEFS.batch):
+                    if window.passed(self.spent) >= 1 or stop[0]:
+                        return
+                    rows = order[at : at + BELIEFS.batch]
+                    self._batch(rows, background, power, stop, workers, pool)
+                    self.spent += unit * len(rows) / n
+                self.rounds += 1
+                self._marginals = self._learnt()
+
+    def _batch(
+        self, rows: Int32Array, background: FloatArray, power: float, stop: Flag, workers: int, pool: ThreadPoolExecutor
+    ) -> None:
+        problem, messages = self.problem, self._messages
+        cuts = np.linspace(0, len(self.leaves.node), workers + 1).astype(np.int64)
+
+        def table(w: int) -> None:
+            tabulate(self.leaves, messages, problem.times, background, cuts[w], cuts[w + 1])
+
+        seeds = self._rng.integers(2**63, size=len(rows)).astype(np.uint64)
+        changed = np.empty((len(rows), messages.belief.shape[1]), dtype=np.float32)
+        label = np.empty(len(rows), dtype=np.int32)
+        settings = (BELIEFS.width, BELIEFS.clip, BELIEFS.gap, BELIEFS.jitter, power)
+
+        def place(w: int) -> None:
+            here = slice(w, None, workers)
+            own, own_label = np.empty_like(changed[here]), np.empty_like(label[here])
+            believe(
+                problem.nodes, self.leaves, self._marginals, messages, problem.times, problem.state, rows[here],
+                problem.label_known, settings, BELIEFS.step, background, seeds[here], own, own_label, self._drawn,
+                self.fit, stop,
+            )  # fmt: skip
+            changed[here], label[here] = own, own_label
+
+        _all(pool, table, workers)
+        _all(pool, place, workers)
+        messages.belief[rows], messages.label[rows] = changed, label
+
+    def _learnt(self) -> Marginals:
+        """Return how likely each state is in each class, by the rows drawn last."""
+        problem = self.problem
+        n_classes, n_attributes = problem.n_classes, len(self.prior.base)
+        label, n_drawn, n_rows = self._messages.label, *self._drawn.shape[:2]
+        below = np.zeros((n_classes, self._start[-1] + n_attributes))
+        for a, base in enumerate(self.prior.base):
+            size = len(base)
+            by_class = np.zeros((n_classes, size))
+            if self.rounds:
+                np.add.at(by_class, (np.broadcast_to(label, (n_drawn, n_rows)), self._drawn[:, :, a]), 1 / n_drawn)
+            of_all = by_class.sum(axis=0) + _PSEUDO * n_rows * base
+            by_class += _OF_ALL * of_all / of_all.sum()
+            if self.prior.smooth[a]:
+                by_class = np.stack([smoothed(share, base) for share in by_class])
+            by_class /= by_class.sum(axis=1, keepdims=True)
+            mass = base * (np.maximum(by_class, 1e-12) / base) ** self.prior.strength
+            at = self._start[a] + a
+            below[:, at + 1 : at + size + 1] = np.cumsum(mass / mass.sum(axis=1, keepdims=True), axis=1)
+        return Marginals(self._start, self._one_hot, self._missing, below)
+
+    def draw(self, rng: np.random.Generator) -> tuple[Int32Array, Int32Array]:
+        """Return states of all rows, drawn from what is believed of each, and their labels."""
+        n_rows = self._drawn.shape[1]
+        state = self._drawn[rng.integers(len(self._drawn), size=n_rows), np.arange(n_rows)]
+        return state.copy(), self._messages.label.copy()
+
+
+def _all(pool: ThreadPoolExecutor, work: Callable[[int], None], workers: int) -> None:
+    """Let each thread do its part."""
+    list(pool.map(work, range(workers)))
+
+
+def units_of_a_round(problem: NumericProblem) -> float:
+    """Return the units of work of one round: boxes are joined with trees, and tables filled batch by batch."""
+    n_leaves = float((problem.nodes.left < 0).sum())
+    seen = float((problem.times > 0).sum())
+    n_batches = -(-problem.n_unknown // BELIEFS.batch)
+    states = n_batches * problem.times.shape[1] * n_leaves
+    return seen * BELIEFS.width * BELIEFS.seconds_a_box + states * BELIEFS.seconds_a_state
