@@ -28,9 +28,9 @@ def agreed(
     The error is measured after a matching, so that the median of what each row was is not the best guess: it draws
     rows together. Each round matches every sample to the guess, and takes the median of what was matched to each row.
     Of very many rows, or such that the adversary knows something of, each is taken for itself; where nothing tells them
-    apart, of the best chain only. What is believed of each row gives a part of the samples, where that is known: chains
-    that began there are surer of themselves than they are right. Where several rows are in one interval, they are spread over it: all in its middle
-    would be farther away.
+    apart, of the best chain only. Where rows were placed by a beam, a part of the samples is drawn from that: chains
+    that begin there are surer of themselves than they are right. Where several rows are in one interval, they are
+    spread over it: all in its middle would be farther away.
     """
     n = problem.n_unknown
     together = n <= AGREEMENT.most_rows and not (problem.state[:n] >= 0).any()

@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from pytest_draft.attack.numeric.anneal import uniform
@@ -74,7 +75,7 @@ class Marginals(NamedTuple):
 class Messages(NamedTuple):
     """What is believed of all rows, and what follows for each leaf."""
 
-    belief: FloatArray
+    belief: NDArray[np.float32]
     """Shape (n_rows, n_leaves). How likely each row is in each leaf."""
     label: Int32Array
     """Shape (n_rows,)."""
@@ -88,7 +89,6 @@ class Messages(NamedTuple):
 
 def leaves_of(nodes: NodeArrays) -> tuple[Leaves, int]:
     """Return the leaves of nodes, and the size of all their tables together."""
-    n_classes = nodes.count.shape[1]
     is_leaf = nodes.left < 0
     node = np.flatnonzero(is_leaf)
     of_node = np.where(is_leaf, np.cumsum(is_leaf) - 1, -1)
@@ -101,7 +101,7 @@ def leaves_of(nodes: NodeArrays) -> tuple[Leaves, int]:
     first = np.searchsorted(node, nodes.root)
     size = (count + 1) * (distinct[:, None] + 1)
     size[count == 0] = 0
-    normal = (size > MOST_STATES).any(axis=1)
+    normal: BoolArray = np.any(size > MOST_STATES, axis=1)
     size[normal] = 0
     table = np.where(count > 0, (np.cumsum(size) - size.ravel()).reshape(size.shape), -1)
     table[normal[:, None] & (count > 0)] = -2
@@ -195,7 +195,7 @@ def _of_others(belief, label, times, start, t, leaf, k, c, is_by_class, n_draws,
 
 @compiled
 def _rest(table, table_at, count, n_distinct, leaf, c, rest):  # type: ignore[no-untyped-def]
-    """Write how likely the other classes have their draws, by how many different rows these are, to the first of `rest`.
+    """Write how likely all other classes have their draws, by how many different rows these are, to `rest[0]`.
 
     Returns whether any other class has draws.
     """
@@ -233,6 +233,30 @@ def _normal(mean, variance, of_distinct, var_distinct, covariance, off, off_dist
 
 
 @compiled
+def _exact(leaves, messages, times, t, leaf, k, c, q, background, out, rest):  # type: ignore[no-untyped-def]
+    """Return the log-ratio of a leaf's counts with a row of class `c` and without it, by the tables of all others."""
+    n_draws, n_distinct, at, m = leaves.count[leaf, c], leaves.distinct[leaf], leaves.table[leaf, c], times[t, k]
+    if q < 0.5:
+        _without(messages.table, at, n_draws, n_distinct, m, q, out)
+    else:
+        _of_others(
+            messages.belief, messages.label, times, leaves.start, t, leaf, k, c, leaves.by_class[leaf], n_draws,
+            n_distinct, background, out,
+        )  # fmt: skip
+    wide, step = n_distinct + 1, 1 if n_distinct else 0
+    with_row, without = 0.0, 0.0
+    if n_distinct and _rest(messages.table, leaves.table, leaves.count, n_distinct, leaf, c, rest):
+        for e in range(wide):
+            without += out[n_draws * wide + n_distinct - e] * rest[0, e]
+            if e < n_distinct:
+                with_row += out[(n_draws - m) * wide + n_distinct - 1 - e] * rest[0, e]
+    else:
+        without = out[n_draws * wide + n_distinct]
+        with_row = out[(n_draws - m) * wide + n_distinct - step]
+    return np.log(max(with_row, 1e-300)) - np.log(max(without, 1e-300))
+
+
+@compiled
 def evidence(leaves, messages, times, k, c_of_row, background, clip, found, scratch):  # type: ignore[no-untyped-def]
     """Write how much likelier each leaf's counts are when a row is there than when it is not, as a logarithm.
 
@@ -248,9 +272,7 @@ def evidence(leaves, messages, times, k, c_of_row, background, clip, found, scra
     """
     first, table_at, count, distinct = leaves.first, leaves.table, leaves.count, leaves.distinct
     by_class, start = leaves.by_class, leaves.start
-    belief, table, moments = messages.belief, messages.table, messages.moments
-    label = messages.label
-    own_label = label[k]
+    belief, moments, own_label = messages.belief, messages.moments, messages.label[k]
     out, rest = scratch[0], scratch[1:]
     for t in range(len(first) - 1):
         m = times[t, k]
@@ -285,23 +307,7 @@ def evidence(leaves, messages, times, k, c_of_row, background, clip, found, scra
                     n_distinct > 0,
                 )
             else:
-                if q < 0.5:
-                    _without(table, at, n_draws, n_distinct, m, q, out)
-                else:
-                    _of_others(
-                        belief, label, times, start, t, leaf, k, c, by_class[leaf], n_draws, n_distinct, background, out
-                    )
-                wide, step = n_distinct + 1, 1 if n_distinct else 0
-                with_row, without = 0.0, 0.0
-                if n_distinct and _rest(table, table_at, count, n_distinct, leaf, c, rest):
-                    for e in range(wide):
-                        without += out[n_draws * wide + n_distinct - e] * rest[0, e]
-                        if e < n_distinct:
-                            with_row += out[(n_draws - m) * wide + n_distinct - 1 - e] * rest[0, e]
-                else:
-                    without = out[n_draws * wide + n_distinct]
-                    with_row = out[(n_draws - m) * wide + n_distinct - step]
-                value = np.log(max(with_row, 1e-300)) - np.log(max(without, 1e-300))
+                value = _exact(leaves, messages, times, t, leaf, k, c, q, background, out, rest)
             found[leaf] = min(clip, max(-clip, value))
 
 
@@ -338,7 +344,26 @@ def _mass(below, start, a, low, high):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _reach(nodes, start, hot, one_hot, missing, of_node, below, root, box, found, own, undo, stack, gain, leaf_of, weight, n, most):  # type: ignore[no-untyped-def]  # noqa: E501, PLR0912, PLR0915
+def _reach(
+    nodes,
+    start,
+    hot,
+    one_hot,
+    missing,
+    of_node,
+    below,
+    root,
+    box,
+    found,
+    own,
+    undo,
+    stack,
+    gain,
+    leaf_of,
+    weight,
+    n,
+    most,
+):  # type: ignore[no-untyped-def]  # noqa: E501, PLR0912, PLR0915
     """Append the leaves of a tree that a box reaches to `leaf_of`, with their weights.
 
     Parameters
@@ -553,7 +578,7 @@ def _state_in(below, start, hot, one_hot, missing, box, a, random):  # type: ign
     of_range = below[at + high[a] + 1] - below[at + low[a]] if low[a] <= high[a] else 0.0
     of_missing = below[at + missing[a] + 1] - below[at + missing[a]] if may_miss[a] else 0.0
     draw = uniform(random) * (of_range + of_missing)
-    if low[a] > high[a] or draw >= of_range > 0 and may_miss[a]:
+    if low[a] > high[a] or (draw >= of_range > 0 and may_miss[a]):
         return missing[a]
     wanted = below[at + low[a]] + draw
     first, last = low[a], high[a]
@@ -567,8 +592,77 @@ def _state_in(below, start, hot, one_hot, missing, box, a, random):  # type: ign
 
 
 @compiled
-def believe(nodes, leaves, marginals, messages, times, known, rows, fixed_label, settings, step, background, seeds, changed, new_label, drawn, fit, stop):  # type: ignore[no-untyped-def]  # noqa: E501, PLR0915
-    """Believe anew of some rows where they are, each given all others as they were.
+def _draw_label(leaves, messages, times, k, background, clip, random, found, scratch):  # type: ignore[no-untyped-def]
+    """Draw a row's label by how well each fits all leaves' counts, wherever the row is."""
+    first, n_classes = leaves.first, leaves.count.shape[1]
+    most, fits = -np.inf, np.zeros(n_classes)
+    for c in range(n_classes):
+        evidence(leaves, messages, times, k, c, background, clip, found, scratch)
+        for t in range(len(first) - 1):
+            if times[t, k]:
+                total = 0.0
+                for leaf in range(first[t], first[t + 1]):
+                    total += leaves.start[leaf, c] * np.exp(found[leaf])
+                fits[c] += np.log(max(total, 1e-300))
+        most = max(most, fits[c])
+    fits = np.exp(fits - most)
+    point = uniform(random) * fits.sum()
+    for c in range(n_classes - 1):
+        point -= fits[c]
+        if point < 0:
+            return c
+    return n_classes - 1
+
+
+@compiled
+def _all_values(known, start, one_hot, missing, box):  # type: ignore[no-untyped-def]
+    """Make a box of all that a row may be, given its known states."""
+    low, high, may_miss, gone = box
+    gone[:] = 0
+    for a in range(len(low)):
+        own, n_states = known[a], start[a + 1] - start[a]
+        low[a], high[a], may_miss[a] = 0, n_states - 1, 0
+        if not one_hot[a] and missing[a] >= 0:
+            high[a], may_miss[a] = n_states - 2, 1
+        if own >= 0:
+            low[a], high[a], may_miss[a] = own, own, 0
+            if not one_hot[a] and own == missing[a]:
+                low[a], high[a], may_miss[a] = 1, 0, 1
+
+
+@compiled
+def _traced(share, order, origin, at_leaf, first, new):  # type: ignore[no-untyped-def]
+    """Write how likely each leaf is to `new`, by the boxes that were left and where each came from."""
+    for t in order:
+        new[first[t] : first[t + 1]] = 0.0
+    for b in range(len(share)):
+        place = b
+        for i in range(len(order) - 1, -1, -1):
+            new[at_leaf[i, place]] += share[b]
+            place = origin[i, place]
+
+
+@compiled
+def believe(
+    nodes,
+    leaves,
+    marginals,
+    messages,
+    times,
+    known,
+    rows,
+    fixed_label,
+    settings,
+    step,
+    background,
+    seeds,
+    changed,
+    new_label,
+    drawn,
+    fit,
+    stop,
+):  # type: ignore[no-untyped-def]  # noqa: E501, PLR0912, PLR0915
+    """Place some rows anew, each given what is believed of all others.
 
     Parameters
     ----------
@@ -601,20 +695,12 @@ def believe(nodes, leaves, marginals, messages, times, known, rows, fixed_label,
     """
     width, clip, gap, jitter, power = settings
     least = np.exp(-gap)
-    left, right, attribute, cut, missing_left = (
-        nodes.left,
-        nodes.right,
-        nodes.attribute,
-        nodes.cut,
-        nodes.missing_left,
-    )
-    of_nodes = (left, right, attribute, cut, missing_left)
+    of_nodes = (nodes.left, nodes.right, nodes.attribute, nodes.cut, nodes.missing_left)
     root = nodes.root
     start, one_hot, missing, all_below = marginals.start, marginals.one_hot, marginals.missing, marginals.below
     first, of_node, parent, node_of = leaves.first, leaves.of_node, leaves.parent, leaves.node
     belief, label = messages.belief, messages.label
     n_attributes, n_trees = len(start) - 1, len(first) - 1
-    n_classes = leaves.count.shape[1]
     most_leaves, deepest = 1, 1
     for t in range(n_trees):
         most_leaves = max(most_leaves, first[t + 1] - first[t])
@@ -637,7 +723,6 @@ def believe(nodes, leaves, marginals, messages, times, known, rows, fixed_label,
     chosen, chosen_weight = np.empty(width, np.int64), np.empty(width)
     random = np.empty(1, np.uint64)
     new = np.empty(len(node_of))
-    share = np.empty(width)
     for row in range(len(rows)):
         k = rows[row]
         random[0] = seeds[row]
@@ -648,26 +733,7 @@ def believe(nodes, leaves, marginals, messages, times, known, rows, fixed_label,
             continue
         evidence(leaves, messages, times, k, c, background, clip, found, scratch)
         if not fixed_label:
-            most, fits = -np.inf, np.zeros(n_classes)
-            for b in range(n_classes):
-                evidence(leaves, messages, times, k, b, background, clip, other, scratch)
-                for t in range(n_trees):
-                    if times[t, k]:
-                        total = 0.0
-                        for leaf in range(first[t], first[t + 1]):
-                            total += leaves.start[leaf, b] * np.exp(other[leaf])
-                        fits[b] += np.log(max(total, 1e-300))
-                most = max(most, fits[b])
-            total = 0.0
-            for b in range(n_classes):
-                fits[b] = np.exp(fits[b] - most)
-                total += fits[b]
-            point = uniform(random) * total
-            for b in range(n_classes):
-                point -= fits[b]
-                if point < 0:
-                    c = b
-                    break
+            c = _draw_label(leaves, messages, times, k, background, clip, random, other, scratch)
             if c != label[k]:
                 evidence(leaves, messages, times, k, c, background, clip, found, scratch)
         n_order = _order(leaves, times, k, c, found, jitter, random, order)
@@ -677,17 +743,7 @@ def believe(nodes, leaves, marginals, messages, times, known, rows, fixed_label,
                 found[leaf] = np.exp(power * found[leaf])
         below = all_below[c]
         now = 0
-        for a in range(n_attributes):
-            own = known[k, a]
-            states = start[a + 1] - start[a]
-            low[0, 0, a], high[0, 0, a], may_miss[0, 0, a] = 0, states - 1, 0
-            if not one_hot[a] and missing[a] >= 0:
-                high[0, 0, a], may_miss[0, 0, a] = states - 2, 1
-            if own >= 0:
-                low[0, 0, a], high[0, 0, a], may_miss[0, 0, a] = own, own, 0
-                if not one_hot[a] and own == missing[a]:
-                    low[0, 0, a], high[0, 0, a], may_miss[0, 0, a] = 1, 0, 1
-        gone[0, 0, :] = 0
+        _all_values(known[k], start, one_hot, missing, (low[0, 0], high[0, 0], may_miss[0, 0], gone[0, 0]))
         n_boxes = 1
         box_weight[0] = 1.0
         fit[k] = 0.0
@@ -719,21 +775,10 @@ def believe(nodes, leaves, marginals, messages, times, known, rows, fixed_label,
                 _cut_out(of_nodes, hot, one_hot, parent, node_of[leaf_of[j]], box)
                 box_weight[b] = chosen_weight[b]
             n_boxes, now = n_new, 1 - now
-        total = 0.0
-        for b in range(n_boxes):
-            share[b] = box_weight[b]
-            total += share[b]
-        fit[k] += np.log(max(total, 1e-300))
-        for b in range(n_boxes):
-            share[b] /= total
-        for i in range(n_order):
-            t = order[i]
-            new[first[t] : first[t + 1]] = 0.0
-        for b in range(n_boxes):
-            place = b
-            for i in range(n_order - 1, -1, -1):
-                new[at_leaf[i, place]] += share[b]
-                place = origin[i, place]
+        total = max(box_weight[:n_boxes].sum(), 1e-300)
+        fit[k] += np.log(total)
+        share = box_weight[:n_boxes] / total
+        _traced(share, order[:n_order], origin, at_leaf, first, new)
         for i in range(n_order):
             t = order[i]
             for leaf in range(first[t], first[t + 1]):

@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from pytest_draft.arrays import Flag, FloatArray, Int32Array
-from pytest_draft.attack.numeric.beam import MOST_STATES, Marginals, Messages, believe, leaves_of, tabulate
+from pytest_draft.arrays import Flag, FloatArray, Int32Array, IntArray
+from pytest_draft.attack.numeric.beam import Marginals, Messages, believe, leaves_of, tabulate
 from pytest_draft.attack.numeric.chain import Window, random_start
 from pytest_draft.attack.numeric.dataset import fill
 from pytest_draft.attack.numeric.parameters import BELIEFS
@@ -49,9 +49,7 @@ class Beliefs:
             for at in data.leaf:
                 seen = known[at[known] >= 0]
                 belief[seen, self.leaves.of_node[at[seen]]] = 1.0
-        self._messages = Messages(
-            belief, data.label, np.zeros(table_size), np.zeros((n_leaves, problem.n_classes, 5))
-        )
+        self._messages = Messages(belief, data.label, np.zeros(table_size), np.zeros((n_leaves, problem.n_classes, 5)))
         self._drawn = np.repeat(data.state[None], BELIEFS.drawn, axis=0)
         self.fit = np.zeros(n_rows)
         self._marginals = self._learnt()
@@ -85,7 +83,7 @@ class Beliefs:
                 self._marginals = self._learnt()
 
     def _batch(
-        self, rows: Int32Array, background: FloatArray, power: float, stop: Flag, workers: int, pool: ThreadPoolExecutor
+        self, rows: IntArray, background: FloatArray, power: float, stop: Flag, workers: int, pool: ThreadPoolExecutor
     ) -> None:
         problem, messages = self.problem, self._messages
         cuts = np.linspace(0, len(self.leaves.node), workers + 1).astype(np.int64)
@@ -151,4 +149,5 @@ def units_of_a_round(problem: NumericProblem) -> float:
     seen = float((problem.times > 0).sum())
     n_batches = -(-problem.n_unknown // BELIEFS.batch)
     states = n_batches * problem.times.shape[1] * n_leaves
-    return seen * BELIEFS.width * BELIEFS.seconds_a_box + states * BELIEFS.seconds_a_state
+    units: float = seen * BELIEFS.width * BELIEFS.seconds_a_box + states * BELIEFS.seconds_a_state
+    return units
