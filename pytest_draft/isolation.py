@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 import psutil
 
 from pytest_draft.bounded import ELSEWHERE
-from pytest_draft.progress import Progress, Tell
+from pytest_draft.progress import Progress, ProgressListener
 
 if sys.platform != "win32":
     import resource
@@ -53,7 +53,7 @@ COMPILE_SECONDS = 600.0
 """A child that compiles code, so that its time box stands still, is killed when it reports nothing for so long."""
 
 _LOOK_SECONDS = 0.05  # between two looks at a child's memory
-_TELL_SECONDS = 0.2  # between two messages about its progress
+_PROGRESS_SECONDS = 0.2  # between two messages about its progress
 _AFTERMATH = 64 << 20  # bytes: a child that an examination has left with more than that is not used again,
 _AFTERMATH_SHARE = 0.05  # nor with more than that of its cap, whichever is more: compiled code stays in memory
 _MEGABYTE = 1_000_000
@@ -149,7 +149,7 @@ class Children:
         self,
         case: Case,
         data: object = None,
-        tell: Tell | None = None,
+        listener: ProgressListener | None = None,
         elsewhere: Mapping[str, str] | None = None,
         enough: Enough | None = None,
     ) -> tuple[Examination, Reconstruction | None]:
@@ -161,7 +161,7 @@ class Children:
             Its `memory` caps the child's resident memory.
         data : object, optional
             Training data in memory; they must be picklable.
-        tell : callable, optional
+        listener : callable, optional
             Gets a `Progress` a few times a second, in this thread. What it raises ends the child, and is passed on.
         elsewhere : mapping of str to str, optional
             By the path of a file, as the case names it, where it is read in its place.
@@ -181,7 +181,7 @@ class Children:
         try:
             request = _request(case, data, self._cpus, elsewhere or {}, enough)
             with self._taken() as child:
-                answer = child.ask(request, case, tell)
+                answer = child.ask(request, case, listener)
                 if isinstance(answer, _Wrong):
                     raise _EndedError("no answer", f"{_PROCESS} answered what it was not asked")
                 if child.is_as_new(answer, case):
@@ -212,12 +212,12 @@ children = Children()
 
 
 def run(
-    case: Case, data: object = None, tell: Tell | None = None, enough: Enough | None = None
+    case: Case, data: object = None, listener: ProgressListener | None = None, enough: Enough | None = None
 ) -> tuple[Examination, Reconstruction | None]:
     """Examine a case in a child that is started for it and ends with it; see `Children.run`."""
     alone = Children()
     try:
-        return alone.run(case, data, tell, enough=enough)
+        return alone.run(case, data, listener, enough=enough)
     finally:
         alone.close()
 
@@ -255,7 +255,7 @@ class _Child:
             self.end()
             raise
 
-    def ask(self, request: bytes, case: Case, tell: Tell | None) -> _Answer | _Wrong:
+    def ask(self, request: bytes, case: Case, listener: ProgressListener | None) -> _Answer | _Wrong:
         """Send a case, watch the process, and return its answer; `_EndedError` where it ends or crosses a limit."""
         _started(self._send, request)
         self.known = None
@@ -278,7 +278,7 @@ class _Child:
                     why = f"{_PROCESS} was killed {grace:g} s after its time box of {case.seconds:g} s had ended"
                     overdue = _EndedError("overran", why)
                 latest, received = message, now
-                left = COMPILE_SECONDS if message.stands else case.seconds - message.elapsed + grace
+                left = COMPILE_SECONDS if message.is_stopped else case.seconds - message.elapsed + grace
                 deadline = now + left
             elif message is None:
                 raise self._obituary(case.memory)
@@ -289,9 +289,9 @@ class _Child:
                 )
             if now > deadline:
                 raise overdue
-            if tell is not None and latest is not None and now - shown >= _TELL_SECONDS:
+            if listener is not None and latest is not None and now - shown >= _PROGRESS_SECONDS:
                 shown = now
-                tell(replace(latest, elapsed=latest.elapsed + now - received))
+                listener(replace(latest, elapsed=latest.elapsed + now - received))
 
     def is_as_new(self, answer: _Answer, case: Case) -> bool:
         """Return whether nothing of the last case is left that the next one could feel."""
@@ -452,7 +452,7 @@ def serve() -> NoReturn:
         if isinstance(data, _OnlyRead):
             messenger.send(_Wrong(unusable_labels(case)))
             continue
-        answer = _Answer(*examine(case, data, messenger.tell, lambda known: messenger.send(_Known(known)), enough))
+        answer = _Answer(*examine(case, data, messenger.send_soon, lambda known: messenger.send(_Known(known)), enough))
         messenger.send(answer)
         del data, given, answer
         gc.collect()
@@ -483,7 +483,7 @@ class _Messenger:
         self._pipe = pipe
         self._lock = threading.Lock()
         self._latest: Progress | None = None
-        threading.Thread(target=self._tell_on, daemon=True).start()
+        threading.Thread(target=self._send_latest, daemon=True).start()
 
     def send(self, message: object) -> None:
         """Send a message now, in place of any progress that was not sent yet."""
@@ -492,13 +492,13 @@ class _Messenger:
             pickle.dump(message, self._pipe, 5)
             self._pipe.flush()
 
-    def tell(self, progress: Progress) -> None:
+    def send_soon(self, progress: Progress) -> None:
         """Send progress soon, unless there is newer."""
         self._latest = progress
 
-    def _tell_on(self) -> None:
+    def _send_latest(self) -> None:
         while True:
-            time.sleep(_TELL_SECONDS)
+            time.sleep(_PROGRESS_SECONDS)
             with self._lock:
                 latest, self._latest = self._latest, None
                 if latest is not None:

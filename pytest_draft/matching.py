@@ -261,7 +261,7 @@ def matched_distance(first: Rows, second: Rows, weights: Weights, timebox: TimeB
     if not rest:
         return Distance(0.0, 0.0, 0.0)
     left, right = comparable(first[here], second[there], weights)
-    whole = n_rows * weights.total
+    total = n_rows * weights.total
     measured = None
     if not weights.counted.all():
         measured = comparable(first[here], second[there], weights.scaled(weights.counted))
@@ -271,13 +271,13 @@ def matched_distance(first: Rows, second: Rows, weights: Weights, timebox: TimeB
         except OutOfTimeError:
             pass
         else:
-            mean = float(pairs.sum()) / whole
+            mean = float(pairs.sum()) / total
             return Distance(mean, mean, float(pairs.max()) / weights.total)
     lower, upper = _bounds(left, right, timebox)
     upper = min(upper, float(differences(first, second, weights).sum()))  # the given order is a matching, too
     if measured is not None:  # any matching costs at least as much on all columns as on the counted ones
         lower = _bounds(*measured, timebox)[0]
-    return Distance(min(lower, upper) / whole, upper / whole, None)
+    return Distance(min(lower, upper) / total, upper / total, None)
 
 
 def paired_distance(first: Rows, second: Rows, weights: Weights) -> Distance:

@@ -27,17 +27,17 @@ class Progress:
     """Seconds since the judgement began; while its time box stands still, those for which it has done so."""
     seconds: float
     """Its time box."""
-    stands: bool = False
+    is_stopped: bool = False
     """Whether the time box stands still, while code is compiled."""
 
     def __str__(self) -> str:
-        if self.stands:
+        if self.is_stopped:
             return f"{self.stage}, {self.elapsed:.0f} s"
         figure = "" if self.value is None else f", {self.figure} {self.value:,.10g}"
         return f"{self.stage}{figure}, {self.elapsed:.0f} of {self.seconds:g} s"
 
 
-Tell = Callable[[Progress], None]
+ProgressListener = Callable[[Progress], None]
 
 
 class StageClock:
@@ -51,10 +51,10 @@ class StageClock:
         Gets a `Progress` whenever a stage begins and a figure is noted; it should be quick.
     """
 
-    def __init__(self, timebox: TimeBox | None = None, tell: Tell | None = None) -> None:
+    def __init__(self, timebox: TimeBox | None = None, listener: ProgressListener | None = None) -> None:
         self.figures: dict[str, float] = {}
         self._timebox = timebox
-        self._listener = tell
+        self._listener = listener
         self._stood = CLOCK.stood
         self._stage = ""
         self._figure: str | None = None
@@ -64,7 +64,7 @@ class StageClock:
     def __call__(self, stage: str) -> Iterator[None]:
         """Run a ``with`` block as the stage of this name; stages can lie in one another."""
         outer, self._stage = self._stage, stage
-        self.tell()
+        self.notify()
         since = CLOCK()
         try:
             yield
@@ -82,13 +82,13 @@ class StageClock:
     def note(self, figure: str, value: float) -> None:
         """Note the best value so far of what the search improves, under the figure's name."""
         self._figure, self._value = figure, float(value)
-        self.tell()
+        self.notify()
 
-    def tell(self) -> None:
+    def notify(self) -> None:
         """Report where it stands."""
         if self._listener is not None and self._timebox is not None:
             box = self._timebox
-            if CLOCK.stands:
-                self._listener(Progress(COMPILING, None, None, CLOCK.stood - self._stood, box.seconds, stands=True))
+            if CLOCK.is_stopped:
+                self._listener(Progress(COMPILING, None, None, CLOCK.stood - self._stood, box.seconds, is_stopped=True))
                 return
             self._listener(Progress(self._stage, self._figure, self._value, box.elapsed, box.seconds))

@@ -50,7 +50,7 @@ class Stopwatch:
             return (self._since if self._stops else self._clock()) - self._stood
 
     @property
-    def stands(self) -> bool:
+    def is_stopped(self) -> bool:
         """Whether it stands still."""
         return self._stops > 0
 
@@ -68,7 +68,7 @@ class Stopwatch:
             if first:
                 self._since = self._clock()
         if first:
-            self._tell()
+            self._notify()
 
     def go(self) -> None:
         """Undo a `stop`."""
@@ -78,7 +78,7 @@ class Stopwatch:
             if last:
                 self._stood += self._clock() - self._since
         if last:
-            self._tell()
+            self._notify()
 
     @contextmanager
     def heard_by(self, listener: Callable[[], None]) -> Iterator[None]:
@@ -89,7 +89,7 @@ class Stopwatch:
         finally:
             self._listeners.remove(listener)
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         for listener in tuple(self._listeners):
             listener()
 

@@ -30,7 +30,7 @@ from pytest_draft.facts.examination import Examination
 from pytest_draft.foreign_text import address, distinct, harmless, in_shell, of_path, one_line
 from pytest_draft.hardening.result import Change, Difference, Hardened
 from pytest_draft.plugin.explained import FailureText
-from pytest_draft.plugin.items import explained, properties, stands
+from pytest_draft.plugin.items import explained, properties, tolerated
 from pytest_draft.plugin.manifest import Manifest
 from pytest_draft.plugin.session import GateSession, Planned
 from pytest_draft.plugin.summary import Summary
@@ -223,7 +223,7 @@ def test_no_output_of_a_gate_says_what_a_name_wants_it_to(name):
     Summary(session, report, all_models, name and None, wrap=None).show(terminal)
     for check in checks:
         FailureText(explained(check, policy.asked_by("perfect-rows")), name, 40).toterminal(terminal)
-        standing = stands(check)
+        standing = tolerated(check)
         terminal.lines += [] if standing is None else [standing.why]
         terminal.lines += [str(value) for _, value in properties(record, check)]
         terminal.lines += [] if check.waiver is None else [check.waiver.text]

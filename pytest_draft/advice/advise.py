@@ -232,10 +232,10 @@ def _case(owner: Owner, domain: str | os.PathLike[str] | None, memory: int | Non
     )
 
 
-def _tests(scorer: Scorer, found: SearchResult, own: Setting) -> dict[Setting, Score]:
+def _tests(scorer: Scorer, result: SearchResult, own: Setting) -> dict[Setting, Score]:
     """Return scores on rows that chose nothing: of the owner's setting, the best score's, and the pick."""
-    leading = choice.best(found.tried.values())
-    asked = [own, found.pick or found.candidate, None if leading is None else leading.setting]
+    leading = choice.best(result.tried.values())
+    asked = [own, result.pick or result.candidate, None if leading is None else leading.setting]
     tests = {}
     for setting in dict.fromkeys(one for one in asked if one is not None):
         score = scorer.tested(setting)

@@ -64,9 +64,9 @@ def pick(
     return min(near, key=lambda one: (_leaves(one), -_mean(one)))
 
 
-def _mean(one: Tried) -> float:
-    return -math.inf if one.score is None else one.score.mean
+def _mean(tried: Tried) -> float:
+    return -math.inf if tried.score is None else tried.score.mean
 
 
-def _leaves(one: Tried) -> float:
-    return math.inf if one.leaves is None else one.leaves
+def _leaves(tried: Tried) -> float:
+    return math.inf if tried.leaves is None else tried.leaves

@@ -51,8 +51,8 @@ def training_code(owner: Owner, setting: Setting, random_state: Seed) -> str:
         imports.append("import numpy as np")
     plain = sorted(line for line in set(imports) if line.startswith("import "))
     chosen = sorted(line for line in set(imports) if line.startswith("from "))
-    whole = [*plain, *chosen, *([""] if lines and lines[0] else []), *lines]
-    return "\n".join(harmless(line, None) for line in whole) + "\n"  # foreign text stands in literals, which stay equal
+    code = [*plain, *chosen, *([""] if lines and lines[0] else []), *lines]
+    return "\n".join(harmless(line, None) for line in code) + "\n"  # foreign text stands in literals, which stay equal
 
 
 def _reading(owner: Owner, imports: list[str]) -> list[str]:

@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
             memory=arguments.memory,
             seed=arguments.seed,
             say=showing.say,
-            tell=showing.tell,
+            tell=showing.show_elapsed,
         )
     except KeyboardInterrupt:  # before there was anything to keep
         print("interrupted before anything was found out", file=sys.stderr)
@@ -166,7 +166,7 @@ class Showing:
         self._text, self._share, self._since = what, share if share is not None else self._share, time.monotonic()
         self._show("")
 
-    def tell(self, seconds: float) -> None:
+    def show_elapsed(self, seconds: float) -> None:
         """Show how long it has taken by now."""
         if self._live:
             self._show(f", {seconds:.0f} s")

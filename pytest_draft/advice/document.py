@@ -56,15 +56,15 @@ def document(advice: Recommendation) -> dict[str, Any]:
     }
 
 
-def _tried(one: Tried, advice: Recommendation) -> dict[str, Any]:
+def _tried(tried: Tried, advice: Recommendation) -> dict[str, Any]:
     return {
-        **_setting(one.setting),
-        "leaves": one.leaves,
-        "score": _score(one.score),
-        "test_score": _score(advice.tests.get(one.setting)),
-        "plain": _judgement(one.plain),
-        "hardened": _judgement(one.hardened),
-        "fresh": [_judgement(judged) for judged in one.fresh],
+        **_setting(tried.setting),
+        "leaves": tried.leaves,
+        "score": _score(tried.score),
+        "test_score": _score(advice.tests.get(tried.setting)),
+        "plain": _judgement(tried.plain),
+        "hardened": _judgement(tried.hardened),
+        "fresh": [_judgement(judged) for judged in tried.fresh],
     }
 
 

@@ -114,7 +114,7 @@ class Gate:
         *,
         hardened: bool,
         full: bool = False,
-        tell: Callable[[float], None] | None = None,
+        listener: Callable[[float], None] | None = None,
     ) -> Judgement:
         """Judge a model's file.
 
@@ -130,7 +130,7 @@ class Gate:
             Whether the file is hardened first.
         full : bool
             Whether rules on the length of the box are judged, too.
-        tell : callable, optional
+        listener : callable, optional
             Gets the seconds spent, a few times a second.
 
         Returns
@@ -147,7 +147,7 @@ class Gate:
         try:
             joblib.dump(self._harden(model) if hardened else model, path)
             path.chmod(0o600)
-            results = self._results(policy, str(path), seconds, seed, since, tell)
+            results = self._results(policy, str(path), seconds, seed, since, listener)
         except DraftError as error:
             return Judgement("inconclusive", None, str(error), n_leaves(model), time.monotonic() - since, seconds, seed)
         finally:
@@ -179,23 +179,23 @@ class Gate:
         seconds: float,
         seed: int,
         since: float,
-        tell: Callable[[float], None] | None,
+        listener: Callable[[float], None] | None,
     ) -> list[tuple[Examination, tuple[Check, ...]]]:
         """Examine each model in a file against each adversary, and check every rule, as the gate's items do."""
         known: dict[Case, Examination] = {}
 
         def examined(case: Case) -> Examination:
             if case not in known:
-                said = None if tell is None else lambda _: tell(time.monotonic() - since)
+                said = None if listener is None else lambda _: listener(time.monotonic() - since)
                 known[case] = self._children.run(case, self._data, said, enough=Enough(policy))[0]
             return known[case]
 
         found = []
         for adversary in policy.adversaries:
-            whole = replace(self._case, artifact=path, seconds=seconds, seed=seed, adversary=adversary)
-            whole = replace(whole, attack=policy.needs_attack)
-            places = examined(whole).artifact.places
-            for case in [replace(whole, place=place) for place in places] or [whole]:
+            file_case = replace(self._case, artifact=path, seconds=seconds, seed=seed, adversary=adversary)
+            file_case = replace(file_case, attack=policy.needs_attack)
+            places = examined(file_case).artifact.places
+            for case in [replace(file_case, place=place) for place in places] or [file_case]:
                 examination = examined(case)
                 checks = [check_rule(examination, policy, rule) for rule in policy.rules]
                 for floor in Adversary.parse(adversary).floors:

@@ -15,7 +15,7 @@ from pytest_draft.advice.scoring import Scorer
 FEW_TREES = 5
 """Trees from which the leaves of a forest are estimated before it is judged."""
 
-Told = Callable[[float], None]
+ElapsedListener = Callable[[float], None]
 
 
 class Means:
@@ -34,8 +34,10 @@ class Means:
         Gets the seconds that a judgement has taken by now.
     """
 
-    def __init__(self, owner: Owner, scorer: Scorer, gate: Gate, seed: int, tell: Told | None = None) -> None:
-        self._owner, self._scorer, self._gate, self._seed, self._tell = owner, scorer, gate, seed, tell
+    def __init__(
+        self, owner: Owner, scorer: Scorer, gate: Gate, seed: int, listener: ElapsedListener | None = None
+    ) -> None:
+        self._owner, self._scorer, self._gate, self._seed, self._listener = owner, scorer, gate, seed, listener
         self._of_sweep = Secret(tuple(np.random.SeedSequence([seed, 1]).generate_state(4).tolist()))
         self._latest: tuple[Setting, Any] | None = None
         self.fresh: dict[Setting, list[tuple[Secret, Any]]] = {}
@@ -65,7 +67,7 @@ class Means:
     def judge(self, setting: Setting, seconds: float, *, hardened: bool) -> Judgement:
         """Judge a file of the sweep; a private forest's is never hardened."""
         hardened = hardened and setting.kind != "private"
-        return self._gate.judge(self.model(setting), seconds, self._seed, hardened=hardened, tell=self._tell)
+        return self._gate.judge(self.model(setting), seconds, self._seed, hardened=hardened, listener=self._listener)
 
     def judge_fresh(self, setting: Setting, seconds: float, number: int) -> Judgement:
         """Judge a hardened file of a model with a seed that nobody can guess, by an attack with another seed."""
@@ -74,4 +76,4 @@ class Means:
         self.fresh.setdefault(setting, []).append((random_state, model))
         hardened = setting.kind != "private"
         seed = self._seed + 1 + number
-        return self._gate.judge(model, seconds, seed, hardened=hardened, full=True, tell=self._tell)
+        return self._gate.judge(model, seconds, seed, hardened=hardened, full=True, listener=self._listener)

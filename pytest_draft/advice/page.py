@@ -65,9 +65,9 @@ def render(advice: Recommendation) -> str:
     )
 
 
-def _why(one: Tried) -> str:
+def _why(tried: Tried) -> str:
     """Return why a setting does not pass."""
-    judged = [judged for judged in (*one.fresh, one.hardened) if judged is not None and judged.why]
+    judged = [judged for judged in (*tried.fresh, tried.hardened) if judged is not None and judged.why]
     return judged[0].why if judged else ""
 
 
@@ -91,17 +91,17 @@ def _provenance(advice: Recommendation) -> list[tuple[str, str]]:
 
 def _described(drawn: Sequence[Tried], advice: Recommendation) -> str:
     """Return all that the plot shows, in words."""
-    told = [f"{one.setting.name}: {_title(one, advice)}" for one in drawn]
-    return "; ".join(told) + "."
+    titles = [f"{one.setting.name}: {_title(one, advice)}" for one in drawn]
+    return "; ".join(titles) + "."
 
 
-def _title(one: Tried, advice: Recommendation) -> str:
-    assert one.score is not None
-    pick = "the pick; " if one.setting == advice.pick else ""
-    leaves = "" if one.leaves is None else f", {one.leaves:,} leaves"
-    judged = wording.verdict(one.hardened, *one.fresh)
+def _title(tried: Tried, advice: Recommendation) -> str:
+    assert tried.score is not None
+    pick = "the pick; " if tried.setting == advice.pick else ""
+    leaves = "" if tried.leaves is None else f", {tried.leaves:,} leaves"
+    judged = wording.verdict(tried.hardened, *tried.fresh)
     return (
-        f"{pick}error over limit {wording.ratio(one.hardened)}, {advice.metric} {wording.score(one.score)}"
+        f"{pick}error over limit {wording.ratio(tried.hardened)}, {advice.metric} {wording.score(tried.score)}"
         f"{leaves}, {judged}"
     )
 
@@ -133,27 +133,29 @@ def _plot(advice: Recommendation, drawn: Sequence[Tried]) -> tuple[tuple[Mark, .
     return tuple(axes), tuple(points)
 
 
-def _clipped(one: Tried) -> float:
-    assert one.hardened is not None
-    assert one.hardened.error_over_limit is not None
-    return min(_MOST, max(_LEAST, one.hardened.error_over_limit))
+def _clipped(tried: Tried) -> float:
+    assert tried.hardened is not None
+    assert tried.hardened.error_over_limit is not None
+    return min(_MOST, max(_LEAST, tried.hardened.error_over_limit))
 
 
-def _point(one: Tried, advice: Recommendation, x: float, up: Callable[[float], float]) -> Point:
+def _point(tried: Tried, advice: Recommendation, x: float, up: Callable[[float], float]) -> Point:
     """Return a setting's point: its verdict is its shape and its colour."""
-    assert one.score is not None
-    assert one.hardened is not None
-    y = up(one.score.mean)
-    kind = "passed" if one.passed else "inconclusive" if one.hardened.verdict == "passed" else one.hardened.verdict
-    marks = [line(x, up(one.score.mean - one.score.error), x, up(one.score.mean + one.score.error), "whisker")]
+    assert tried.score is not None
+    assert tried.hardened is not None
+    y = up(tried.score.mean)
+    kind = (
+        "passed" if tried.passed else "inconclusive" if tried.hardened.verdict == "passed" else tried.hardened.verdict
+    )
+    marks = [line(x, up(tried.score.mean - tried.score.error), x, up(tried.score.mean + tried.score.error), "whisker")]
     if kind == "passed":
         marks.append(dot(x, y, 4.5, kind))
     elif kind == "failed":
         marks.append(path(f"M{x - 4:.1f} {y - 4:.1f}l8 8m0 -8l-8 8", kind))
     else:
         marks.append(path(f"M{x:.1f} {y - 5:.1f}l5 5l-5 5l-5 -5z", kind))
-    if one.setting == advice.pick:
+    if tried.setting == advice.pick:
         marks.append(dot(x, y, 9, "pick"))
         anchor = "end" if x > WIDTH / 2 else "start"
         marks.append(text(x - 12 if anchor == "end" else x + 12, y - 8, "the pick", anchor, "strong"))
-    return Point(f"{one.setting.name}: {_title(one, advice)}", kind, tuple(marks))
+    return Point(f"{tried.setting.name}: {_title(tried, advice)}", kind, tuple(marks))

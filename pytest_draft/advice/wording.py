@@ -73,15 +73,15 @@ def shown(advice: Recommendation) -> list[Tried]:
     ]
 
 
-def cells(one: Tried) -> tuple[str, ...]:
+def cells(tried: Tried) -> tuple[str, ...]:
     """Return a setting as cells under `HEADINGS`."""
     return (
-        one.setting.name,
-        "" if one.leaves is None else f"{one.leaves:,}",
-        "not scored" if one.score is None else score(one.score),
-        verdict(one.plain),
-        ratio(one.hardened),
-        verdict(one.hardened, *one.fresh),
+        tried.setting.name,
+        "" if tried.leaves is None else f"{tried.leaves:,}",
+        "not scored" if tried.score is None else score(tried.score),
+        verdict(tried.plain),
+        ratio(tried.hardened),
+        verdict(tried.hardened, *tried.fresh),
     )
 
 

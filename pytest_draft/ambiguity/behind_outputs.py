@@ -16,7 +16,7 @@ from pytest_draft.ambiguity import behind_counts
 from pytest_draft.ambiguity.alternatives import Alternatives, AlternativesSearch, NotExplainedError, Stop
 from pytest_draft.ambiguity.bits_of_outputs import bits_at
 from pytest_draft.ambiguity.counted import counted_by
-from pytest_draft.ambiguity.gaps import tell_gaps_only
+from pytest_draft.ambiguity.gaps import thresholds_only_mark_gaps
 from pytest_draft.ambiguity.population import RowKinds, fitted, kinds, uniform
 from pytest_draft.ambiguity.sampled import Sampled, facts_of
 from pytest_draft.ambiguity.sampler import Visited, unchanged
@@ -78,8 +78,8 @@ class ChainFromTruth(Visited):
         )
         self._kinds: JumpCandidates | None = None
         if kinds is not None:
-            whole = np.ascontiguousarray(kinds.state, dtype=np.int32)
-            self._kinds = JumpCandidates(whole, leaves_of(problem.model.walks, whole), kinds.log_prior)
+            states = np.ascontiguousarray(kinds.state, dtype=np.int32)
+            self._kinds = JumpCandidates(states, leaves_of(problem.model.walks, states), kinds.log_prior)
 
     def turn(self, stop: Flag = GO_ON) -> Int32Array:
         """Draw every open value and label anew, once, until a flag is raised; return the values."""
@@ -132,7 +132,7 @@ def search(
     NotCoveredError
         Where rows were weighted, or drawn without replacement.
     """
-    gaps_only = not is_numeric(domain) or tell_gaps_only(forest, domain, rows)
+    gaps_only = not is_numeric(domain) or thresholds_only_mark_gaps(forest, domain, rows)
     if forest.classes is None and forest.draws.drawn and not gaps_only:
         return None
     if not forest.observation.exact and (not forest.draws.drawn or forest.classes is None):
@@ -163,13 +163,13 @@ def search(
     fixed[:, list(known)] = True
     states = states_of(forest, domain, {}, points=False)
     value = indices_of(domain, states if is_numeric(domain) else None, rows)
-    whole = fixed.all(axis=1)
+    fully_fixed = fixed.all(axis=1)
     problem = build_stripped(
         forest,
         domain,
         len(rows),
         np.where(fixed, value, -1).astype(np.int32),
-        np.where(whole, labels, -1),
+        np.where(fully_fixed, labels, -1),
     )
 
     def look(stop: Stop) -> Alternatives | None:

@@ -82,17 +82,17 @@ def bits_at(model: LeafModel[Any], value: Int32Array, label: IntArray, open_valu
     chosen = np.flatnonzero(open_value.any(axis=1))[:MOST_ROWS]
     gains = _gains_of(model, value, label, open_value, chosen, offset)
     keys = np.random.default_rng(0).integers(-(2**62), 2**62, size=int(offset[-1]))
-    whole = keys[value + offset[:-1]].sum(axis=1)
-    by_row = _bits_of_rows(gains, _alone(value, whole, keys, offset, chosen), whole[chosen])
+    row_key = keys[value + offset[:-1]].sum(axis=1)
+    by_row = _bits_of_rows(gains, _alone(value, row_key, keys, offset, chosen), row_key[chosen])
     everyone_open = bool(open_value[chosen].all()) and len(chosen) == len(value)
     return max(by_row, _bits_of_pairs(model, value, label, gains, offset)) if everyone_open else by_row
 
 
-def _bits_of_rows(gains: FloatArray, alone: BoolArray, whole: IntArray) -> float:
+def _bits_of_rows(gains: FloatArray, alone: BoolArray, row_key: IntArray) -> float:
     """Return the bits of rows that change one value, to what no other row is near to."""
     gains = np.where(alone, gains, -np.inf)
     entropy = _entropy(np.concatenate([np.zeros((len(gains), 1)), gains], axis=1))
-    _, row, number = np.unique(whole, return_inverse=True, return_counts=True)
+    _, row, number = np.unique(row_key, return_inverse=True, return_counts=True)
     together = np.bincount(row.reshape(-1), entropy) - gammaln(number + 1) / np.log(2)
     return float(np.maximum(together, 0.0).sum())
 
@@ -155,19 +155,19 @@ def _gains_of(
     return found
 
 
-def _alone(value: Int32Array, whole: IntArray, keys: IntArray, offset: IntArray, chosen: IntArray) -> BoolArray:
+def _alone(value: Int32Array, row_key: IntArray, keys: IntArray, offset: IntArray, chosen: IntArray) -> BoolArray:
     """Return which changes of one value make a row that is one change away from no true row but its own.
 
     Two rows differ in one attribute at most where they are equal without it. A changed row is so equal to its own row
     without the attribute that was changed; to a true row that it equals, without any.
     """
-    _, first = np.unique(whole, return_index=True)
+    _, first = np.unique(row_key, return_index=True)
     attribute = np.repeat(np.arange(len(offset) - 1), offset[1:] - offset[:-1])
     before = keys[value[chosen] + offset[:-1]]
-    mine = whole[chosen, None] - before[:, attribute] + keys
+    mine = row_key[chosen, None] - before[:, attribute] + keys
     near = np.zeros(mine.shape, dtype=np.int64)
     for a in range(len(offset) - 1):
-        without = np.sort(whole[first] - keys[value[first, a] + offset[a]])
+        without = np.sort(row_key[first] - keys[value[first, a] + offset[a]])
         here = np.where(attribute == a, keys, before[:, [a]])
         rest = mine - here
         near += np.searchsorted(without, rest, side="right") - np.searchsorted(without, rest, side="left")

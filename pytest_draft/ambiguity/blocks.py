@@ -60,7 +60,7 @@ class Blocks:
     """Shape (n_rows,). Whether a row can have another value while all others stay as they are, in the same leaves."""
     splits: Splits | None
     """None where midpoints say nothing, or thresholds are drawn."""
-    told: tuple[int, ...]
+    beyond_counts: tuple[int, ...]
     """Attributes of which thresholds reveal more than counts do."""
     by_counts: bool
     """Whether counts are all that the file says of rows: only then an assignment that explains them is another truth.
@@ -119,12 +119,14 @@ class Blocks:
         if splits is not None and not splits.is_midpoint.any():
             splits = None
         require()
-        told = tuple(a for a in ordered if a not in (*known, *aside))
-        present = tuple(a for a in told if not domain.attributes[a].missing)
+        beyond_counts = tuple(a for a in ordered if a not in (*known, *aside))
+        present = tuple(a for a in beyond_counts if not domain.attributes[a].missing)
         nearly = closed_rows(_fixed(forest, boxes, rows, labels, times, (*known, *present), aside, weights), everyone)
-        unordered = closed_rows(_fixed(forest, boxes, rows, labels, times, (*known, *told), aside, weights), everyone)
+        unordered = closed_rows(
+            _fixed(forest, boxes, rows, labels, times, (*known, *beyond_counts), aside, weights), everyone
+        )
         moving = ~unordered
-        made = cls(domain, fixed, closed, nearly, moving, splits, told, False, weights.tolerance)
+        made = cls(domain, fixed, closed, nearly, moving, splits, beyond_counts, False, weights.tolerance)
         require()
         made._find_moving()
         return made
@@ -176,7 +178,7 @@ class Blocks:
         may_miss = np.tile(self.domain.by_column(lambda attribute: attribute.missing), (n_rows, 1))
         pinned = np.zeros_like(may_miss)
         alone(self.splits, sides, np.arange(n_rows), bound, pinned, may_miss)
-        for a in self.told:
+        for a in self.beyond_counts:
             column = self.domain.attributes[a].columns[0]
             value = self.splits.rows[:, column].astype(np.float64)
             least, most = -bound[:, column, 1], bound[:, column, 0]
@@ -209,7 +211,7 @@ class Blocks:
             raise ValueError("midpoints say nothing")
         bound = np.tile(self.domain.reach, (len(block), 1, 1))
         skipped = np.ones(self.domain.n_columns, dtype=np.bool_)
-        present = [a for a in self.told if not self.domain.attributes[a].missing]
+        present = [a for a in self.beyond_counts if not self.domain.attributes[a].missing]
         skipped[[self.domain.attributes[a].columns[0] for a in present]] = False
         values = self.splits.rows[block].astype(np.float64)
         known = np.array([f for f in range(self.domain.n_columns) if skipped[f]], dtype=np.int64)

@@ -99,11 +99,11 @@ def _nearest_guess(stacked: Sequence[FloatArray], place: int, timebox: TimeBox) 
 def _coordinates(samples: Sequence[Rows], weights: Weights) -> list[FloatArray]:
     """Return samples in coordinates whose absolute differences add up to the distance, also of missing values."""
     n_rows = len(samples[0])
-    whole = np.concatenate(samples)
+    pooled = np.concatenate(samples)
     counted = replace(weights, columns=weights.columns * weights.counted, missing=weights.missing * weights.counted)
-    coordinates, _ = comparable(whole, whole[:1], counted)
+    coordinates, _ = comparable(pooled, pooled[:1], counted)
     kept = np.ptp(coordinates, axis=0) > 0
-    return [coordinates[i : i + n_rows, kept] for i in range(0, len(whole), n_rows)]
+    return [coordinates[i : i + n_rows, kept] for i in range(0, len(pooled), n_rows)]
 
 
 def _matched_to(guess: FloatArray, other: FloatArray, timebox: TimeBox) -> FloatArray:
@@ -148,14 +148,14 @@ def _samples_with_copies(samples: Sequence[Rows]) -> IntArray:
 def _samples_with_neighbours(samples: Sequence[Rows], weights: Weights) -> IntArray:
     """Return for each row of each sample how many samples have a row that one guess can meet together with it."""
     near = weights.tolerance > 0
-    whole = np.concatenate(samples)
+    pooled = np.concatenate(samples)
     n_rows = len(samples[0])
-    scaled = np.nan_to_num(whole[:, near].astype(np.float64) / (2 * weights.tolerance[near]), nan=1e9)
-    rest = whole[:, ~near & weights.counted]
-    identity = row_identities(rest)[0] if rest.shape[1] else np.zeros(len(whole), dtype=np.int64)
+    scaled = np.nan_to_num(pooled[:, near].astype(np.float64) / (2 * weights.tolerance[near]), nan=1e9)
+    rest = pooled[:, ~near & weights.counted]
+    identity = row_identities(rest)[0] if rest.shape[1] else np.zeros(len(pooled), dtype=np.int64)
     points = np.column_stack([scaled, 10.0 * identity])  # other values than numeric ones must be equal
-    number = np.zeros(len(whole), dtype=np.int64)
-    for i in range(0, len(whole), n_rows):
+    number = np.zeros(len(pooled), dtype=np.int64)
+    for i in range(0, len(pooled), n_rows):
         distance, _ = cKDTree(points[i : i + n_rows]).query(points, p=np.inf, distance_upper_bound=1 + 1e-6)
         number += np.isfinite(distance)
     return number

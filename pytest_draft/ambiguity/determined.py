@@ -71,8 +71,8 @@ class _Sample:
         """Return the intervals of the share, first without and then with the rows whose proof did not end."""
         asked = np.array(self.asked, dtype=np.float64)
         most = asked - np.array(self.moving)
-        whole = self.n_rows if self.neighbours else None  # each row has one block of neighbours
-        return [share_interval(np.array(hits, dtype=np.float64), asked, whole) for hits in (self.fixed, most)]
+        population = self.n_rows if self.neighbours else None  # each row has one block of neighbours
+        return [share_interval(np.array(hits, dtype=np.float64), asked, population) for hits in (self.fixed, most)]
 
     @property
     def result(self) -> Determined:
@@ -82,7 +82,7 @@ class _Sample:
         return Determined(self.size, self.neighbours, rows, determined, moving, least[0], most[1])
 
 
-def share_interval(hits: FloatArray, rows: FloatArray, whole: int | None = None) -> tuple[float, float]:
+def share_interval(hits: FloatArray, rows: FloatArray, population: int | None = None) -> tuple[float, float]:
     """Return a confidence interval (95 %) of a share of rows that were drawn in blocks.
 
     Wilson's interval for the effective number of rows. Rows of one block resemble each other: the more the blocks
@@ -92,7 +92,7 @@ def share_interval(hits: FloatArray, rows: FloatArray, whole: int | None = None)
     ----------
     hits, rows : ndarray of float64, shape (n_blocks,)
         Of each block, how many rows were hits, and how many there are.
-    whole : int or None
+    population : int or None
         How many rows there are in all, if no row was drawn twice: if all were drawn, the share is known exactly.
     """
     n, share = rows.sum(), hits.sum() / rows.sum()
@@ -102,8 +102,8 @@ def share_interval(hits: FloatArray, rows: FloatArray, whole: int | None = None)
         between = ((hits - share * rows) ** 2).sum() / (n * share * (1 - share)) * len(rows) / (len(rows) - 1)
         alike = min(max(between, 1.0), size)
     worth = n / alike
-    if whole is not None:
-        left = (whole - n) / max(whole - 1, 1)
+    if population is not None:
+        left = (population - n) / max(population - 1, 1)
         if left <= 0:
             return float(share), float(share)
         worth /= left

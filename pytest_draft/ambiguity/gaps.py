@@ -15,7 +15,7 @@ from pytest_draft.decimals import shortest_decimal
 from pytest_draft.domain import Domain
 
 
-def tell_gaps_only(forest: Forest, domain: Domain, rows: Rows) -> bool:
+def thresholds_only_mark_gaps(forest: Forest, domain: Domain, rows: Rows) -> bool:
     """Return whether every threshold on a numeric column is the shortest decimal between the two values next to it.
 
     Where values lie close together on a grid, such as whole years, the middle of two of them can be that decimal. So

@@ -202,7 +202,7 @@ def _mixture(
         binned.append(of_state)
         within.append((own + evenly) / 2)
     one_hot = [np.eye(int(of_state.max()) + 1)[of_state[state[:, a]]] for a, of_state in enumerate(binned)]
-    whole = [(hot.sum(axis=0) + 0.5) / (n_rows + 0.5 * hot.shape[1]) for hot in one_hot]
+    overall = [(hot.sum(axis=0) + 0.5) / (n_rows + 0.5 * hot.shape[1]) for hot in one_hot]
     belongs = rng.dirichlet(np.full(n_classes, 0.3), size=n_rows) if n_classes > 1 else np.ones((n_rows, 1))
     log_share, tables = np.zeros(n_classes), list[FloatArray]()
     for _ in range(_PARAMETERS.steps):
@@ -210,7 +210,7 @@ def _mixture(
         log_share = np.log((size + 1) / (size + 1).sum())
         tables = [
             (belongs.T @ hot + _PARAMETERS.smoothing * share) / (size[:, None] + _PARAMETERS.smoothing)
-            for hot, share in zip(one_hot, whole, strict=True)
+            for hot, share in zip(one_hot, overall, strict=True)
         ]
         log = log_share + sum(hot @ np.log(table).T for hot, table in zip(one_hot, tables, strict=True))
         belongs = np.exp(log - log.max(axis=1, keepdims=True))

@@ -305,7 +305,7 @@ class _Walk:
         self._not_words += texts * size  # of arrays of texts nothing is read
         weight = size * (_NOT_WORDS if texts else _DECIMAL)
         if weight > _DECIMAL * MOST_IN_ARRAY or texts > 4 * _LONGEST_TEXT:
-            self._tell(way, f"{what}, {_shown(shape)}")
+            self._list(way, f"{what}, {_shown(shape)}")
         else:
             self.plain += weight
 
@@ -347,7 +347,7 @@ class _Walk:
             crowded = len(items) > (MOST_IN_ONE if atoms or not items else MOST_MODELS)
             crowded = crowded or (len(items) > MOST_IN_ONE and not all(isinstance(item, Record) for item in items))
         if crowded:
-            self._tell(way, f"{_kind(held)} of {len(items):,} values")
+            self._list(way, f"{_kind(held)} of {len(items):,} values")
             return
         for key in keys:
             yield _further(below, "(keys)"), key
@@ -383,16 +383,16 @@ class _Walk:
             value = bytes(value)
             self._not_words += len(value)
             if len(value) > _LONGEST_BYTES:
-                self._tell(way, f"{len(value):,} bytes")
+                self._list(way, f"{len(value):,} bytes")
                 return
         elif type(value) is str:
             if value in self.names and self._are_names((value,)):
                 return
             if len(value) > (_LONGEST_WORDS if not way.bounded and _reads_as_words(value) else _LONGEST_TEXT):
-                self._tell(way, f"a text of {len(value):,} letters")
+                self._list(way, f"a text of {len(value):,} letters")
                 return
         elif type(value) is int and value.bit_length() > _LONGEST_NUMBER:
-            self._tell(way, f"a number of {value.bit_length():,} bits")
+            self._list(way, f"a number of {value.bit_length():,} bits")
             return
         if not way.bounded:
             self._text(value)
@@ -421,9 +421,9 @@ class _Walk:
         self._in_one[way.inside] += number
         if self._in_one[way.inside] > MOST_IN_ONE and way.inside not in self._crowded:
             self._crowded.add(way.inside)
-            self._tell(way, f"one of more than {MOST_IN_ONE} plain values side by side")
+            self._list(way, f"one of more than {MOST_IN_ONE} plain values side by side")
 
-    def _tell(self, way: _Way, what: str) -> None:
+    def _list(self, way: _Way, what: str) -> None:
         if len(self.unexplained) < _MOST_LISTED:
             self.unexplained.append(Place(way.path, way.owner, what))
 

@@ -125,9 +125,9 @@ class Budget:
                 "without what is not needed to use it"
             )
         self._next_look = max(0, self._opcodes - _BETWEEN_LOOKS)
-        self._heed_clock()
+        self._check_clock()
 
-    def _heed_clock(self) -> None:
+    def _check_clock(self) -> None:
         if self._clock() > self._ends:
             raise ArtifactTooBigError(
                 f"reading it takes more than {self._seconds:.0f} s, which is too long for its size: save the model "
@@ -156,7 +156,7 @@ class Budget:
         """Count an object that is looked at; refuse it where it stands too deep in others."""
         self._visits += 1
         if self._visits % _BETWEEN_LOOKS == 0:
-            self._heed_clock()
+            self._check_clock()
         if depth > self.limits.nesting:
             raise too_deep(self.limits.nesting)
 

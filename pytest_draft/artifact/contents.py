@@ -278,8 +278,8 @@ class _Notes:
     def _join(self, path: str, items: Sequence[object], *, cut_evenly: bool) -> None:
         """Note what lists and arrays hold together: a table can be cut anywhere, and its pieces turned round."""
         total = sum(1 if _is_atom(item) else self._width(item, _DEEPEST) for item in items)
-        whole = all(_is_atom(item) or self._width(item, _DEEPEST) for item in items)
-        if not whole or any(type(item) is str for item in items):
+        all_plain = all(_is_atom(item) or self._width(item, _DEEPEST) for item in items)
+        if not all_plain or any(type(item) is str for item in items):
             return
         again = self._are_repeated(items)
         if not cut_evenly:

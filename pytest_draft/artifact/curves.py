@@ -44,29 +44,30 @@ _MOST_PRODUCTS = 100_000
 _HIGHEST_DEGREE = 64
 
 
-def _function(found: Object, block: Block) -> Block:
-    name = found.get("func")
+def _function(transformer: Object, block: Block) -> Block:
+    name = transformer.get("func")
     if not isinstance(name, Global) or name.module not in _NUMPY or name.name not in FUNCTIONS:
         what = described(name) if isinstance(name, (Global, Record)) else "a function"
         raise UnsupportedArtifactError(
             f"it holds a FunctionTransformer of {one_line(what)}, which is none of NumPy's functions of one number "
             f"({', '.join(sorted(FUNCTIONS)[:4])} and so on) and is not run"
         )
-    arguments = found.get("kw_args")
+    arguments = transformer.get("kw_args")
     if arguments is not None and not (isinstance(arguments, Mapping) and not arguments.pairs):
         raise UnsupportedArtifactError("it holds a FunctionTransformer with kw_args, which are not covered")
     apply = Apply(name.name)
-    if "feature_names_in_" in found and found.get("validate") is not True:  # a data frame's columns keep their types
+    # a data frame's columns keep their types
+    if "feature_names_in_" in transformer and transformer.get("validate") is not True:
         return Block(tuple(column.then(apply) for column in block.columns), block.sparse)
     together = Together(block.columns)
     return Block(tuple(column.then(together, apply) for column in block.columns), block.sparse)
 
 
-def _power(found: Object, block: Block) -> Block:
-    method = found.get("method")
+def _power(transformer: Object, block: Block) -> Block:
+    method = transformer.get("method")
     if method not in ("yeo-johnson", "box-cox"):
-        raise CorruptArtifactError(f"{found.path}method is not one of scikit-learn's")
-    exponents = learned(found, "lambdas_", len(block.columns))
+        raise CorruptArtifactError(f"{transformer.path}method is not one of scikit-learn's")
+    exponents = learned(transformer, "lambdas_", len(block.columns))
     together = Together(block.columns, FLOAT_TYPES)
     made = Block(
         tuple(
@@ -74,25 +75,27 @@ def _power(found: Object, block: Block) -> Block:
             for column, exponent in zip(block.columns, exponents, strict=True)
         )
     )
-    if not found.boolean("standardize"):
+    if not transformer.boolean("standardize"):
         return made
-    record = found.get("_scaler")
+    record = transformer.get("_scaler")
     if not isinstance(record, Record) or record.cls.name != "StandardScaler":
-        raise CorruptArtifactError(f"{found.path}_scaler is missing")
-    return standard(Object(record, f"{found.path}_scaler."), made)
+        raise CorruptArtifactError(f"{transformer.path}_scaler is missing")
+    return standard(Object(record, f"{transformer.path}_scaler."), made)
 
 
-def _quantiles(found: Object, block: Block) -> Block:
-    output = found.get("output_distribution")
+def _quantiles(transformer: Object, block: Block) -> Block:
+    output = transformer.get("output_distribution")
     if output not in ("uniform", "normal"):
-        raise CorruptArtifactError(f"{found.path}output_distribution is not one of scikit-learn's")
-    table = data_of(found.get("quantiles_"), f"{found.path}quantiles_")
-    references = numbers_of(found.get("references_"), "f", f"{found.path}references_").astype(np.float64)
+        raise CorruptArtifactError(f"{transformer.path}output_distribution is not one of scikit-learn's")
+    table = data_of(transformer.get("quantiles_"), f"{transformer.path}quantiles_")
+    references = numbers_of(transformer.get("references_"), "f", f"{transformer.path}references_").astype(np.float64)
     if table.dtype.kind != "f" or table.shape != (len(references), len(block.columns)) or not len(references):
-        raise CorruptArtifactError(f"{found.path}quantiles_ does not have a number for each reference and column")
+        raise CorruptArtifactError(f"{transformer.path}quantiles_ does not have a number for each reference and column")
     table = table.astype(table.dtype.newbyteorder("="))
     if not np.isfinite(table).all():
-        raise UnsupportedArtifactError(f"{found.path}quantiles_ are not finite: a column without values is not covered")
+        raise UnsupportedArtifactError(
+            f"{transformer.path}quantiles_ are not finite: a column without values is not covered"
+        )
     if block.sparse:
         raise UnsupportedArtifactError("it holds a QuantileTransformer of a sparse matrix, which is not covered")
     together = Together(block.columns, FLOAT_TYPES)
@@ -104,22 +107,22 @@ def _quantiles(found: Object, block: Block) -> Block:
     )
 
 
-def _bins(found: Object, block: Block) -> Block:
-    encode = found.get("encode")
+def _bins(transformer: Object, block: Block) -> Block:
+    encode = transformer.get("encode")
     if encode not in ("ordinal", "onehot", "onehot-dense"):
-        raise CorruptArtifactError(f"{found.path}encode is not one of scikit-learn's")
-    stored, numbers = found.get("bin_edges_"), found.get("n_bins_")
+        raise CorruptArtifactError(f"{transformer.path}encode is not one of scikit-learn's")
+    stored, numbers = transformer.get("bin_edges_"), transformer.get("n_bins_")
     edges = stored.items if isinstance(stored, Array) else None
-    sizes = numbers_of(numbers, "iu", f"{found.path}n_bins_").tolist()
+    sizes = numbers_of(numbers, "iu", f"{transformer.path}n_bins_").tolist()
     if edges is None or not len(edges) == len(sizes) == len(block.columns):
-        raise CorruptArtifactError(f"{found.path}bin_edges_ does not have the edges of each column")
+        raise CorruptArtifactError(f"{transformer.path}bin_edges_ does not have the edges of each column")
     types: tuple[str, ...] = FLOAT_TYPES[:2]
-    given = found.get("dtype")
+    given = transformer.get("dtype")
     if isinstance(given, Global) and given.name in types:
         types = (given.name,)
     together, made = Together(block.columns, types), []
     for index, (column, array, size) in enumerate(zip(block.columns, edges, sizes, strict=True)):
-        where = f"{found.path}bin_edges_[{index}]"
+        where = f"{transformer.path}bin_edges_[{index}]"
         limits = numbers_of(array, "f", where).astype(np.float64)
         if len(limits) != size + 1 or size < 1 or (np.diff(limits) < 0).any() or np.isnan(limits).any():
             raise CorruptArtifactError(f"{where} are not the edges of so many bins")
@@ -132,9 +135,9 @@ def _bins(found: Object, block: Block) -> Block:
     return Block(tuple(made), encode == "onehot")
 
 
-def _products(found: Object, block: Block) -> Block:
-    lowest, highest = found.integer("_min_degree"), found.integer("_max_degree")
-    only = found.boolean("interaction_only")
+def _products(transformer: Object, block: Block) -> Block:
+    lowest, highest = transformer.integer("_min_degree"), transformer.integer("_max_degree")
+    only = transformer.boolean("interaction_only")
     ways = itertools.combinations if only else itertools.combinations_with_replacement
     count = len(block.columns)
     degrees = range(max(1, lowest), min(highest, _HIGHEST_DEGREE) + 1)  # counting to what a file says may take for ever
@@ -145,7 +148,7 @@ def _products(found: Object, block: Block) -> Block:
         raise UnsupportedArtifactError("it holds a PolynomialFeatures of a sparse matrix, which is not covered")
     together = Together(block.columns, FLOAT_TYPES)
     factors = [column.then(together) for column in block.columns]
-    made = [Column(factors[0].source, (Product((), together),))] if found.boolean("include_bias") else []
+    made = [Column(factors[0].source, (Product((), together),))] if transformer.boolean("include_bias") else []
     for degree in degrees:
         for chosen in ways(range(count), degree):
             parts = tuple(factors[index] for index in chosen)
@@ -153,17 +156,17 @@ def _products(found: Object, block: Block) -> Block:
     return Block(tuple(made))
 
 
-def _threshold(found: Object, block: Block) -> Block:
+def _threshold(transformer: Object, block: Block) -> Block:
     """Read a Binarizer."""
-    limit = Bin(np.array([np.nextafter(found.number("threshold"), np.inf)]))  # above the threshold, not at it
+    limit = Bin(np.array([np.nextafter(transformer.number("threshold"), np.inf)]))  # above the threshold, not at it
     together = Together(block.columns)
     return Block(tuple(column.then(together, limit) for column in block.columns), block.sparse)
 
 
-def _largest(found: Object, block: Block) -> Block:
+def _largest(transformer: Object, block: Block) -> Block:
     """Read a MaxAbsScaler."""
-    clip = (-1.0, 1.0) if found.get("clip") is True else None
-    return scaled(found, block, [("divide", "scale_")], types=FLOAT_TYPES, clip=clip)
+    clip = (-1.0, 1.0) if transformer.get("clip") is True else None
+    return scaled(transformer, block, [("divide", "scale_")], types=FLOAT_TYPES, clip=clip)
 
 
 _PREPROCESSING = "sklearn.preprocessing._data"

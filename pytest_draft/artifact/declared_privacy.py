@@ -35,7 +35,7 @@ _CHANCE = 0.01
 """Counts are taken for exact where noise would have left all trees' totals equal with at most this probability."""
 
 
-def of_noisy_counts(trees: Sequence[Tree], declared: Privacy) -> Privacy:
+def privacy_of_noisy_counts(trees: Sequence[Tree], declared: Privacy) -> Privacy:
     """Check a forest of `pytest_draft.dp` against the noise on counts that it declares.
 
     Returns
@@ -62,7 +62,7 @@ def of_noisy_counts(trees: Sequence[Tree], declared: Privacy) -> Privacy:
     return declared
 
 
-def of_labels(trees: Sequence[Tree], declared: Privacy) -> Privacy:
+def privacy_of_labels(trees: Sequence[Tree], declared: Privacy) -> Privacy:
     """Tell labels by permute-and-flip from counts in a forest of diffprivlib.
 
     Returns

@@ -9,7 +9,13 @@ from numpy.random import RandomState
 
 from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.artifact.budget import Budget
-from pytest_draft.artifact.declared_privacy import REPLAYED, WARM_START, of_labels, of_noisy_counts, with_counts
+from pytest_draft.artifact.declared_privacy import (
+    REPLAYED,
+    WARM_START,
+    privacy_of_labels,
+    privacy_of_noisy_counts,
+    with_counts,
+)
 from pytest_draft.artifact.drawing import completed, draws_of_bagging, draws_of_forest, size_of
 from pytest_draft.artifact.draws import MAX_SEED, Draws
 from pytest_draft.artifact.forest import Forest, Tree, minor_of
@@ -176,7 +182,7 @@ class ForestReader:
             )
         except ValueError as error:
             raise CorruptArtifactError(str(error)) from None
-        return self._private_forest(trees, of_noisy_counts(trees, privacy))
+        return self._private_forest(trees, privacy_of_noisy_counts(trees, privacy))
 
     def _label_forest(self) -> Forest:
         """Read a forest or a tree of diffprivlib: a label at each leaf, or counts that somebody filled in."""
@@ -203,7 +209,7 @@ class ForestReader:
             privacy = Privacy("permute-and-flip", epsilon, broken_by=tuple(broken_by))
         except ValueError as error:
             raise CorruptArtifactError(str(error)) from None
-        return self._private_forest(trees, of_labels(trees, privacy))
+        return self._private_forest(trees, privacy_of_labels(trees, privacy))
 
     def _private_forest(self, trees: tuple[Tree, ...], privacy: Privacy) -> Forest:
         """Return a forest without bootstrap: with exact counts an ordinary one, else of unknown size."""

@@ -14,7 +14,7 @@ from importlib.resources import files
 TREES_OF_NEIGHBOURS = ("sklearn.neighbors._kd_tree", "sklearn.neighbors._ball_tree")
 """Modules of which all objects hold rows: trees in which neighbours are looked up."""
 
-_TOLD = frozenset(("sklearn.tree._tree.Tree", "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"))
+_JUDGED = frozenset(("sklearn.tree._tree.Tree", "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"))
 """Classes of trees, each of which is judged, or reported as not judged (`unjudged`)."""
 
 _SPLINE = frozenset(("t", "c", "k", "_t", "_c", "_k", "_asarray", "extrapolate", "axis"))
@@ -65,7 +65,7 @@ def _table() -> dict[str, KnownClass]:
         name: KnownClass(
             frozenset((*entry["parameters"], *entry["aggregates"])),
             frozenset(entry["rows"]),
-            name in _TOLD,
+            name in _JUDGED,
             frozenset(entry["parameters"]),
         )
         for name, entry in stored.items()

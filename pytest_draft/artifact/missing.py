@@ -30,12 +30,12 @@ COUNTED_SINCE = (1, 9)
 """From this version on, nodes count the rows that are sent to them, also with missing values."""
 
 
-def require_missing_covered(forest: Forest, found: str, rows: Rows, labels: IntArray) -> None:
+def require_missing_covered(forest: Forest, missing: str, rows: Rows, labels: IntArray) -> None:
     """Refuse training rows with missing values that a forest cannot have seen, or does not count as it splits them.
 
     Parameters
     ----------
-    found : str
+    missing : str
         How many values are missing and where, for the message.
     rows : ndarray of float32, shape (n_rows, n_columns)
     labels : ndarray of int64, shape (n_rows,)
@@ -49,23 +49,23 @@ def require_missing_covered(forest: Forest, found: str, rows: Rows, labels: IntA
         Where the version counts some of them wrongly, or the file does not say which it is.
     """
     if forest.observation.privacy is not None:
-        raise DataError(f"{found}, which private forests do not take; give the data as it was trained on")
+        raise DataError(f"{missing}, which private forests do not take; give the data as it was trained on")
     version = forest.sklearn_minor
     if version is None:
         raise NotCoveredError(
-            f"{found}, and the model file does not tell which scikit-learn counted them: save it from its estimator"
+            f"{missing}, and the model file does not tell which scikit-learn counted them: save it from its estimator"
         )
     release = f"scikit-learn {version[0]}.{version[1]}"
     since = _SINCE.get(forest.kind.removesuffix("Classifier").removesuffix("Regressor"))
     if since is None:
-        raise NotCoveredError(f"{found}, which are not covered with {forest.kind}")
+        raise NotCoveredError(f"{missing}, which are not covered with {forest.kind}")
     if version < since:
         raise DataError(
-            f"{found}, which {forest.kind} of {release} does not take; give the data encoded as it was trained"
+            f"{missing}, which {forest.kind} of {release} does not take; give the data encoded as it was trained"
         )
     if version < COUNTED_SINCE and not _counted_where_sent(forest, rows, labels):
         raise NotCoveredError(
-            f"{found}, and {release} need not count them where it sends them, nor does this file (or the rows are "
+            f"{missing}, and {release} need not count them where it sends them, nor does this file (or the rows are "
             "others than it was trained on): train with 1.9 or later"
         )
 

@@ -114,7 +114,7 @@ def _at(models: Sequence[FoundModel], place: str | None) -> FoundModel:
 
 
 def _with_contents(
-    found: View,
+    view: View,
     root: object,
     budget: Budget,
     parts: Iterable[object],
@@ -127,7 +127,7 @@ def _with_contents(
     unjudged = unjudged_trees(root, parts, model, contents, elsewhere=elsewhere)
     contents = undone(contents, root, budget)
     account = account_of(root, budget, understood)
-    return replace(found, contents=contents, account=account, unjudged=unjudged)
+    return replace(view, contents=contents, account=account, unjudged=unjudged)
 
 
 def view_of_rules(rules: RuleList, not_read: Sequence[str]) -> View:
@@ -140,15 +140,15 @@ def view_of_rules(rules: RuleList, not_read: Sequence[str]) -> View:
     return View(holds, rules, others, contents=Contents(opaque=others))
 
 
-def view_of_onnx(found: OnnxModel) -> View:
+def view_of_onnx(onnx: OnnxModel) -> View:
     """Return the view of an ONNX file."""
-    before = "" if found.not_covered is None else ", behind operations that are not covered"
+    before = "" if onnx.not_covered is None else ", behind operations that are not covered"
     return View(
-        f"{_holds(found.forest)}{before}, in an ONNX file",
-        found.forest,
-        found.not_read,
-        not_covered=found.not_covered,
-        contents=found.contents,
+        f"{_holds(onnx.forest)}{before}, in an ONNX file",
+        onnx.forest,
+        onnx.not_read,
+        not_covered=onnx.not_covered,
+        contents=onnx.contents,
     )
 
 

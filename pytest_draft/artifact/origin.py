@@ -24,7 +24,7 @@ class OneAgainstRest:
     """The class's place among all."""
 
     @property
-    def told(self) -> str:
+    def in_words(self) -> str:
         """What is done, in words."""
         return f"its label is whether a row is of class number {self.position + 1}"
 
@@ -38,7 +38,7 @@ class OneAgainstOne:
     """`first` and `second`: their places among all classes."""
 
     @property
-    def told(self) -> str:
+    def in_words(self) -> str:
         """What is done, in words."""
         return f"its rows are those of the classes number {self.first + 1} and {self.second + 1}"
 
@@ -57,7 +57,7 @@ class Fold:
     """Of the shuffle."""
 
     @property
-    def told(self) -> str:
+    def in_words(self) -> str:
         """What is done, in words."""
         return f"its rows are all but those of fold {self.number + 1} of {self.n_folds}"
 
@@ -116,9 +116,9 @@ class Origin:
         return Origin(self.classes, (*self.parts, part))
 
     @property
-    def told(self) -> tuple[str, ...]:
+    def in_words(self) -> tuple[str, ...]:
         """What is done with rows and labels, in words."""
-        return tuple(part.told for part in self.parts)
+        return tuple(part.in_words for part in self.parts)
 
     def of(self, codes: IntArray, classes: tuple[object, ...] | None) -> tuple[IntArray, IntArray]:
         """Return the positions of a model's rows, and their labels as indices into its classes.

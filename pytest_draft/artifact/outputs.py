@@ -186,12 +186,12 @@ def _are_left(trees: Sequence[Tree], field: Sequence[AnyArray]) -> bool:
 def _shares(nodes: Nodes) -> FloatArray:
     """Return a tree's values, where those of its leaves are shares of classes."""
     tree = nodes.tree
-    told = tree.value[tree.leaves]
-    good = (told >= 0).all(axis=1)
+    shares = tree.value[tree.leaves]
+    good = (shares >= 0).all(axis=1)
     if not good.all():
         leaf = int(tree.leaves[np.argmin(good)])
         raise CorruptArtifactError(f"tree {nodes.index}, node {leaf}: it has a negative number of rows of a class")
-    good = np.abs(told.sum(axis=1) - 1) <= ROUNDING * told.shape[1]
+    good = np.abs(shares.sum(axis=1) - 1) <= ROUNDING * shares.shape[1]
     if not good.all():
         leaf = int(tree.leaves[np.argmin(good)])
         raise CorruptArtifactError(f"tree {nodes.index}, node {leaf}: its classes do not add up to 1 or to its weight")
@@ -203,8 +203,8 @@ def _answers(forest: Sequence[Nodes], answers: Sequence[FloatArray], size: Size,
     sides = any(bool(tree.missing_left.any()) for tree in trees)
     if not classifier:
         return MeanTargets(more_left=sides, also=also)
-    told = np.concatenate([answer[tree.leaves] for tree, answer in zip(trees, answers, strict=True)])
-    if ((told == 0) | (told == 1)).all():
+    answered = np.concatenate([answer[tree.leaves] for tree, answer in zip(trees, answers, strict=True)])
+    if ((answered == 0) | (answered == 1)).all():
         pairs = [_leaves_side_by_side(tree) for tree in trees]
         differ = all(
             bool((answer[a] != answer[b]).any(axis=1).all()) for answer, (a, b) in zip(answers, pairs, strict=True)
@@ -212,7 +212,7 @@ def _answers(forest: Sequence[Nodes], answers: Sequence[FloatArray], size: Size,
         return WinningLabels(more_left=sides, may_be_pure=differ, also=also)
     # A leaf of all rows has their number as denominator, which often is round by itself.
     split = [answer[tree.leaves] for tree, answer in zip(trees, answers, strict=True) if tree.n_nodes > 1]
-    decimals, tolerance = rounded_to(np.concatenate(split or [told[:0]]), drawn=size.draws.drawn)
+    decimals, tolerance = rounded_to(np.concatenate(split or [answered[:0]]), drawn=size.draws.drawn)
     return Shares(decimals, tolerance, more_left=sides, also=also)
 
 

@@ -86,12 +86,12 @@ class EncoderReader:
         """Give up: nothing is known of the columns that follow."""
         self._block, self.not_covered = None, self.not_covered or why
 
-    def choose(self, found: Object, columns: object, where: str) -> None:
+    def choose(self, transformer: Object, columns: object, where: str) -> None:
         """Take some of the columns, as an ensemble hands them to one of its models.
 
         Parameters
         ----------
-        found : Object
+        transformer : Object
             The ensemble.
         columns : object
             Positions, as the interpreter made them.
@@ -105,12 +105,12 @@ class EncoderReader:
         """
         if self.not_covered is not None:
             return
-        count = found.integer("n_features_in_", minimum=1)
-        indices = column_positions(columns, count, f"{found.path}{where}")
+        count = transformer.integer("n_features_in_", minimum=1)
+        indices = column_positions(columns, count, f"{transformer.path}{where}")
         if indices != list(range(count)):
             self._budget.spend_copy(_COLUMN_BYTES * len(indices))
-            block = self._checked(found, self._block)
-            self._kinds[found.kind] = None
+            block = self._checked(transformer, self._block)
+            self._kinds[transformer.kind] = None
             self._block = Block(tuple(block.columns[index] for index in indices), block.sparse)
 
     def encoder(self, n_features: int) -> Encoder | None:
@@ -142,85 +142,85 @@ class EncoderReader:
             raise UnsupportedArtifactError(f"it has more than {_MAX_DEPTH} transformers inside each other")
         if not isinstance(step, Record):
             raise _not_covered(step)
-        found = Object(step, path)
+        transformer = Object(step, path)
         key = step.cls.key
-        self.parts.append(found)
+        self.parts.append(transformer)
         if key == _PIPELINE:
-            for index, (_, inner) in enumerate(steps_of(found)):
+            for index, (_, inner) in enumerate(steps_of(transformer)):
                 block = self._after(inner, f"{path}steps[{index}][1].", block, depth + 1)
             return block
-        if key == _FUNCTION and found.get("func") is None:
+        if key == _FUNCTION and transformer.get("func") is None:
             return block
-        _check_version(found)
+        _check_version(transformer)
         read = READERS.get(key) or CURVES.get(key) or (_selected if key in SELECTIONS else None)
         if read is None and key != COLUMNS:
             raise _not_covered(step)
-        self._kinds[found.kind] = None
-        block = self._checked(found, block)
-        after = self._columns(found, block, depth) if read is None else read(found, block)
+        self._kinds[transformer.kind] = None
+        block = self._checked(transformer, block)
+        after = self._columns(transformer, block, depth) if read is None else read(transformer, block)
         if max((len(column.steps) for column in after.columns), default=0) > _MAX_STEPS:
             raise UnsupportedArtifactError(f"it has a column with more than {_MAX_STEPS} steps before its forest")
         self._budget.spend_copy(_COLUMN_BYTES * len(after.columns))
         return after
 
-    def _checked(self, found: Object, block: Block | None) -> Block:
+    def _checked(self, transformer: Object, block: Block | None) -> Block:
         """Return a transformer's input, which the first one defines."""
-        inner = found.get("estimator_")  # a SelectFromModel leaves the number of columns to its model
-        told = found
-        if "n_features_in_" not in found and isinstance(inner, Record):
-            told = Object(inner, f"{found.path}estimator_.")
-        told.is_fitted("n_features_in_")
-        count = told.integer("n_features_in_", minimum=1)
+        inner = transformer.get("estimator_")  # a SelectFromModel leaves the number of columns to its model
+        fitted = transformer
+        if "n_features_in_" not in transformer and isinstance(inner, Record):
+            fitted = Object(inner, f"{transformer.path}estimator_.")
+        fitted.is_fitted("n_features_in_")
+        count = fitted.integer("n_features_in_", minimum=1)
         if block is None:
-            self._names = found.texts("feature_names_in_", count)
+            self._names = transformer.texts("feature_names_in_", count)
             if self._names is not None and len(set(self._names)) != count:
-                raise CorruptArtifactError(f"{found.path}feature_names_in_ has a name twice")
+                raise CorruptArtifactError(f"{transformer.path}feature_names_in_ has a name twice")
             self._budget.spend_copy(_COLUMN_BYTES * count)
             self._n_inputs = count
             return Block(tuple(Column(source) for source in range(count)))
         if len(block.columns) != count:
-            raise CorruptArtifactError(f"{found.path}n_features_in_ is not {len(block.columns)}")
+            raise CorruptArtifactError(f"{transformer.path}n_features_in_ is not {len(block.columns)}")
         return block
 
-    def _columns(self, found: Object, block: Block, depth: int) -> Block:
+    def _columns(self, holder: Object, block: Block, depth: int) -> Block:
         """Read a ColumnTransformer: parts of the columns, each behind a transformer of its own."""
-        found.is_fitted("transformers_")
-        if found.get("transformer_weights") is not None:
+        holder.is_fitted("transformers_")
+        if holder.get("transformer_weights") is not None:
             raise UnsupportedArtifactError("it holds a ColumnTransformer with transformer weights: not covered")
-        inputs = _mapping(found, "_transformer_to_input_indices")
-        outputs = _mapping(found, "output_indices_")
+        inputs = _mapping(holder, "_transformer_to_input_indices")
+        outputs = _mapping(holder, "output_indices_")
         made: list[Column] = []
-        for index, part in enumerate(_triples(found)):
+        for index, part in enumerate(_triples(holder)):
             name, transformer, _ = part
-            indices = column_positions(inputs.get(name), len(block.columns), f"{found.path}transformers_[{index}]")
+            indices = column_positions(inputs.get(name), len(block.columns), f"{holder.path}transformers_[{index}]")
             if not indices or transformer == "drop":
                 continue
             self._budget.spend_copy(_COLUMN_BYTES * len(indices))
             chosen = Block(tuple(block.columns[i] for i in indices), block.sparse)
-            after = self._after(transformer, f"{found.path}transformers_[{index}][1].", chosen, depth + 1)
+            after = self._after(transformer, f"{holder.path}transformers_[{index}][1].", chosen, depth + 1)
             columns = chosen.columns if after is None else after.columns
             if _slice(outputs.get(name)) != (len(made), len(made) + len(columns)):
-                raise CorruptArtifactError(f"{found.path}output_indices_ are not what its transformers make")
+                raise CorruptArtifactError(f"{holder.path}output_indices_ are not what its transformers make")
             made += columns
-        if not _makes_frames(found):
+        if not _makes_frames(holder):
             together = Together(tuple(made))
             made = [column.then(together) for column in made]
-        return Block(tuple(made), found.boolean("sparse_output_"))
+        return Block(tuple(made), holder.boolean("sparse_output_"))
 
 
-def _check_version(found: Object) -> None:
+def _check_version(transformer: Object) -> None:
     """Refuse transformers of a version whose attributes are others: what they do was not compared with its own word."""
-    written = version_of(found.get("_sklearn_version"))
+    written = version_of(transformer.get("_sklearn_version"))
     if written and written < _OLDEST:
         raise UnsupportedArtifactError(
-            f"scikit-learn {written[0]}.{written[1]} wrote its {found.kind}, and transformers from "
+            f"scikit-learn {written[0]}.{written[1]} wrote its {transformer.kind}, and transformers from "
             f"{_OLDEST[0]}.{_OLDEST[1]} on are covered"
         )
 
 
-def _selected(found: Object, block: Block) -> Block:
+def _selected(transformer: Object, block: Block) -> Block:
     """Return the columns that a feature selection keeps; they become those of one array."""
-    kept = SELECTIONS[found.record.cls.key](found, len(block.columns))
+    kept = SELECTIONS[transformer.record.cls.key](transformer, len(block.columns))
     together = Together(block.columns)
     return Block(tuple(block.columns[index].then(together) for index in kept.nonzero()[0].tolist()), block.sparse)
 
@@ -265,19 +265,19 @@ _REASONS = {
 # What they are read with
 
 
-def _mapping(found: Object, name: str) -> dict[str, object]:
-    stored = found.get(name)
+def _mapping(transformer: Object, name: str) -> dict[str, object]:
+    stored = transformer.get(name)
     if not isinstance(stored, Mapping):
-        raise CorruptArtifactError(f"{found.path}{name} is not a dict")
+        raise CorruptArtifactError(f"{transformer.path}{name} is not a dict")
     return stored.texts()
 
 
-def _triples(found: Object) -> Iterable[tuple[str, object, object]]:
-    stored = found.get("transformers_")
+def _triples(transformer: Object) -> Iterable[tuple[str, object, object]]:
+    stored = transformer.get("transformers_")
     if not isinstance(stored, list) or not all(
         isinstance(part, tuple) and len(part) == 3 and type(part[0]) is str for part in stored
     ):
-        raise CorruptArtifactError(f"{found.path}transformers_ is not a list of names, transformers and columns")
+        raise CorruptArtifactError(f"{transformer.path}transformers_ is not a list of names, transformers and columns")
     return stored
 
 
@@ -287,8 +287,8 @@ def _slice(stored: object) -> tuple[object, object]:
     return (stored.args[0], stored.args[1]) if isinstance(stored, Record) and is_slice else (None, None)
 
 
-def _makes_frames(found: Object) -> bool:
+def _makes_frames(transformer: Object) -> bool:
     """Return whether a transformer was told to make data frames, whose columns keep their types."""
-    config = found.get("_sklearn_output_config")
+    config = transformer.get("_sklearn_output_config")
     made = config.texts().get("transform") if isinstance(config, Mapping) else None
     return made in ("pandas", "polars")

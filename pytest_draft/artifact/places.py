@@ -115,7 +115,7 @@ def models_in(root: object, budget: Budget) -> list[FoundModel]:
     """
     walk = _PlaceWalk()
     walk.visit(root, _Path("", (), EncoderReader(budget), Origin()))
-    if len({found.place for found in walk.found}) < len(walk.found):
+    if len({one.place for one in walk.found}) < len(walk.found):
         raise CorruptArtifactError("it has two models under one name (a dict with a key twice): save it again")
     if walk.found:
         return walk.found
@@ -174,33 +174,33 @@ class _PlaceWalk:
         if not isinstance(value, Record) or id(value) in self._seen:
             return
         self._seen[id(value)] = value
-        found = Object(value, way.path)
+        holder = Object(value, way.path)
         key = value.cls.key
-        if key in ESTIMATORS and not (key in BAGGING and _bags_models(found)):
-            if way.given and not any(name in found for name in _FITTED):
+        if key in ESTIMATORS and not (key in BAGGING and _bags_models(holder)):
+            if way.given and not any(name in holder for name in _FITTED):
                 return
             if len(self.found) == _MAX_MODELS:
                 raise UnsupportedArtifactError(
                     f"it holds more than {_MAX_MODELS} models: save them in several files, and judge each"
                 )
-            self.found.append(FoundModel(found, way.wrappers, way.transformers, way.origin, way.not_covered))
+            self.found.append(FoundModel(holder, way.wrappers, way.transformers, way.origin, way.not_covered))
             return
         if key in _INSIDE:
-            self._into_model(found, way)
+            self._into_model(holder, way)
         else:
             self.other = self.other or value
 
-    def _into_model(self, found: Object, way: _Path) -> None:
+    def _into_model(self, holder: Object, way: _Path) -> None:
         """Look at all that a model has fitted, and at what it was given to do so."""
         if len(way.wrappers) == _MAX_WRAPPERS:
             raise UnsupportedArtifactError(f"it has more than {_MAX_WRAPPERS} models and searches around each other")
-        inner, key = replace(way, wrappers=(*way.wrappers, found)), found.record.cls.key
+        inner, key = replace(way, wrappers=(*way.wrappers, holder)), holder.record.cls.key
         try:
-            for part, to in _INSIDE[key](found, inner):
+            for part, to in _INSIDE[key](holder, inner):
                 self.visit(part, to)
             for name in _GIVEN if key not in _PIPELINES else ():
-                if name in found:
-                    self.visit(found.get(name), replace(inner.to(name), given=True))
+                if name in holder:
+                    self.visit(holder.get(name), replace(inner.to(name), given=True))
         except UnsupportedArtifactError as refusal:
             if not way.wrappers and not way.path:
                 raise
@@ -236,8 +236,8 @@ def _name(key: object, index: int) -> str:
 Inside = Iterator[tuple[object, _Path]]
 
 
-def _pipeline(found: Object, way: _Path) -> Inside:
-    *before, (_, last) = steps_of(found)
+def _pipeline(holder: Object, way: _Path) -> Inside:
+    *before, (_, last) = steps_of(holder)
     way = replace(way, transformers=way.transformers.fork())
     for index, (_, step) in enumerate(before):
         inside = f"steps[{index}][1]"
@@ -247,61 +247,61 @@ def _pipeline(found: Object, way: _Path) -> Inside:
     yield last, way.to(f"steps[{len(before)}]")
 
 
-def _selection(found: Object, way: _Path) -> Inside:
+def _selection(holder: Object, way: _Path) -> Inside:
     """Return the model by which columns were selected: of all of them, or (RFE) fitted again on the selected ones."""
-    inner = found.get("estimator_")
+    inner = holder.get("estimator_")
     if isinstance(inner, Record):
-        if FITTED_ON_SELECTED[found.record.cls.key]:
+        if FITTED_ON_SELECTED[holder.record.cls.key]:
             way = way.to("estimator_")
-            way.transformers.add(found.record, found.path)
+            way.transformers.add(holder.record, holder.path)
             yield inner, way
         else:
             yield inner, way.to("estimator_")
 
 
-def _selector(found: Object, way: _Path) -> Inside:
+def _selector(holder: Object, way: _Path) -> Inside:
     """Return the model of a feature selection that is the file's model itself."""
-    found.is_fitted("estimator_")
-    return _selection(found, way)
+    holder.is_fitted("estimator_")
+    return _selection(holder, way)
 
 
-def _search(found: Object, way: _Path) -> Inside:
-    found.is_fitted("best_estimator_")
-    yield found.get("best_estimator_"), way.to("best_estimator_")
+def _search(holder: Object, way: _Path) -> Inside:
+    holder.is_fitted("best_estimator_")
+    yield holder.get("best_estimator_"), way.to("best_estimator_")
 
 
 def _attribute(name: str) -> Callable[[Object, _Path], Inside]:
     """Return what looks at one attribute, whose model was trained on all rows."""
 
-    def inside(found: Object, way: _Path) -> Inside:
-        found.is_fitted(name)
-        yield found.get(name), way.to(name)
+    def inside(holder: Object, way: _Path) -> Inside:
+        holder.is_fitted(name)
+        yield holder.get(name), way.to(name)
 
     return inside
 
 
-def _voting(found: Object, way: _Path) -> Inside:
-    origin = _among(found, way.origin)
-    for index, model in enumerate(_listed(found, "estimators_")):
+def _voting(holder: Object, way: _Path) -> Inside:
+    origin = _among(holder, way.origin)
+    for index, model in enumerate(_listed(holder, "estimators_")):
         yield model, way.to(f"estimators_[{index}]", origin=origin)
 
 
-def _stacking(found: Object, way: _Path) -> Inside:
-    yield from _voting(found, way)
+def _stacking(holder: Object, way: _Path) -> Inside:
+    yield from _voting(holder, way)
     to = way.to("final_estimator_")
     to.transformers.stop(_PREDICTIONS)
-    yield found.get("final_estimator_"), to
+    yield holder.get("final_estimator_"), to
 
 
-def _bagging(found: Object, way: _Path) -> Inside:
+def _bagging(holder: Object, way: _Path) -> Inside:
     """Return the models of a Bagging, which each see a choice of the columns; they store how rows count."""
-    models, origin = _listed(found, "estimators_"), _among(found, way.origin)
-    subsets = found.get("estimators_features_")
+    models, origin = _listed(holder, "estimators_"), _among(holder, way.origin)
+    subsets = holder.get("estimators_features_")
     if not isinstance(subsets, list) or len(subsets) != len(models):
         raise CorruptArtifactError("estimators_features_ does not have the columns of each model")
     for index, (model, subset) in enumerate(zip(models, subsets, strict=True)):
         to = way.to(f"estimators_[{index}]", origin=origin)
-        to.transformers.choose(found, subset, f"estimators_features_[{index}]")
+        to.transformers.choose(holder, subset, f"estimators_features_[{index}]")
         weighted = isinstance(model, Record) and model.cls.key in ESTIMATORS
         yield model, to if weighted else replace(to, not_covered=way.not_covered or _DRAWN)
 
@@ -313,50 +313,50 @@ def _bags_models(bagging: Object) -> bool:
     return any(key in ESTIMATORS or key in _INSIDE for key in keys - TREES)
 
 
-def _one_vs_rest(found: Object, way: _Path) -> Inside:
-    models = _listed(found, "estimators_")
-    record = found.get("label_binarizer_")
+def _one_vs_rest(holder: Object, way: _Path) -> Inside:
+    models = _listed(holder, "estimators_")
+    record = holder.get("label_binarizer_")
     if not isinstance(record, Record):
-        raise CorruptArtifactError(f"{found.path}label_binarizer_ is missing")
-    binarizer = Object(record, f"{found.path}label_binarizer_.")
+        raise CorruptArtifactError(f"{holder.path}label_binarizer_ is missing")
+    binarizer = Object(record, f"{holder.path}label_binarizer_.")
     if binarizer.get("y_type_") not in ("binary", "multiclass"):
         raise UnsupportedArtifactError(
-            f"it holds {with_article(found.kind)} of several labels a row, which is not covered: save each of its "
+            f"it holds {with_article(holder.kind)} of several labels a row, which is not covered: save each of its "
             "estimators_ alone, with its own column of labels"
         )
     classes = plain_classes(binarizer.get("classes_"))
     origin = way.origin.among(classes)
     positions = [1] if len(classes) == 2 else range(len(classes))
     if len(models) != len(positions):
-        raise CorruptArtifactError(f"{found.path}estimators_ does not have a model for each class")
+        raise CorruptArtifactError(f"{holder.path}estimators_ does not have a model for each class")
     for index, (model, position) in enumerate(zip(models, positions, strict=True)):
         yield model, way.to(f"estimators_[{index}]", origin=origin.then(OneAgainstRest(position)))
 
 
-def _one_vs_one(found: Object, way: _Path) -> Inside:
-    models, classes = _listed(found, "estimators_"), plain_classes(found.get("classes_"))
+def _one_vs_one(holder: Object, way: _Path) -> Inside:
+    models, classes = _listed(holder, "estimators_"), plain_classes(holder.get("classes_"))
     origin = way.origin.among(classes)
     pairs = [(first, second) for first in range(len(classes)) for second in range(first + 1, len(classes))]
     if len(models) != len(pairs):
-        raise CorruptArtifactError(f"{found.path}estimators_ does not have a model for each two classes")
+        raise CorruptArtifactError(f"{holder.path}estimators_ does not have a model for each two classes")
     for index, (model, pair) in enumerate(zip(models, pairs, strict=True)):
         yield model, way.to(f"estimators_[{index}]", origin=origin.then(OneAgainstOne(*pair)))
 
 
-def _calibrated(found: Object, way: _Path) -> Inside:
+def _calibrated(holder: Object, way: _Path) -> Inside:
     """Return the models behind calibrators, each trained on all but a fold where there are several."""
-    pairs, origin = _listed(found, "calibrated_classifiers_"), _among(found, way.origin)
-    whole = len(pairs) == 1  # one for all rows, or one that was fitted before
+    pairs, origin = _listed(holder, "calibrated_classifiers_"), _among(holder, way.origin)
+    on_all_rows = len(pairs) == 1  # one for all rows, or one that was fitted before
     for index, pair in enumerate(pairs):
         if not isinstance(pair, Record):
-            raise CorruptArtifactError(f"{found.path}calibrated_classifiers_ is not a list of models and calibrators")
-        inner = Object(pair, f"{found.path}calibrated_classifiers_[{index}].")
+            raise CorruptArtifactError(f"{holder.path}calibrated_classifiers_ is not a list of models and calibrators")
+        inner = Object(pair, f"{holder.path}calibrated_classifiers_[{index}].")
         name = "estimator" if "estimator" in inner else "base_estimator"
         to = way.to(f"calibrated_classifiers_[{index}].{name}", origin=origin)
-        fold = None if whole else _fold(found.get("cv"), index, len(pairs))
+        fold = None if on_all_rows else _fold(holder.get("cv"), index, len(pairs))
         if fold is not None:
             to = replace(to, origin=origin.then(fold))
-        elif not whole:
+        elif not on_all_rows:
             to = replace(to, not_covered=way.not_covered or _UNKNOWN_FOLD)
         yield inner.get(name), to
 
@@ -374,27 +374,27 @@ def _fold(cv: object, number: int, n_folds: int) -> Fold | None:
     return Fold(number, n_folds, _SPLITTERS[cv.cls.key], shuffle, seed if shuffle else None)
 
 
-def _threshold(found: Object, way: _Path) -> Inside:
-    found.is_fitted("estimator_")
-    on_a_part = found.get("refit") is False and found.get("cv") != "prefit"
+def _threshold(holder: Object, way: _Path) -> Inside:
+    holder.is_fitted("estimator_")
+    on_a_part = holder.get("refit") is False and holder.get("cv") != "prefit"
     why = way.not_covered or (_UNKNOWN_FOLD if on_a_part else None)
-    yield found.get("estimator_"), way.to("estimator_", not_covered=why)
+    yield holder.get("estimator_"), way.to("estimator_", not_covered=why)
 
 
-def _listed(found: Object, name: str) -> list[object]:
+def _listed(holder: Object, name: str) -> list[object]:
     """Return an attribute that fitting fills with models."""
-    found.is_fitted(name)
-    models = found.get(name)
+    holder.is_fitted(name)
+    models = holder.get(name)
     if not isinstance(models, (list, tuple)) or not models:
-        raise CorruptArtifactError(f"{found.path}{name} is not a list of models")
+        raise CorruptArtifactError(f"{holder.path}{name} is not a list of models")
     return list(models)
 
 
-def _among(found: Object, origin: Origin) -> Origin:
+def _among(holder: Object, origin: Origin) -> Origin:
     """Return the origin among the classes of a classifier; that of a regressor as it is."""
-    if not found.record.cls.name.endswith("CV") and not found.record.cls.name.endswith("Classifier"):
+    if not holder.record.cls.name.endswith("CV") and not holder.record.cls.name.endswith("Classifier"):
         return origin
-    return origin.among(plain_classes(found.get("classes_")))
+    return origin.among(plain_classes(holder.get("classes_")))
 
 
 _INSIDE: dict[tuple[str, str], Callable[[Object, _Path], Inside]] = {

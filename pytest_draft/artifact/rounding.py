@@ -68,8 +68,8 @@ def _was_rounded(mixed: FloatArray, decimals: int, *, drawn: bool) -> bool:
     shares, leaves = np.unique(np.sort(mixed, axis=1), axis=0, return_counts=True)
     if not drawn:  # trees of the same rows repeat their leaves
         leaves = np.minimum(leaves, _VOTES)
-    whole = np.rint(shares * 10.0**decimals).astype(np.int64)
-    common = np.gcd.reduce(np.column_stack((whole, np.full(len(whole), 10**decimals))), axis=1)
+    scaled = np.rint(shares * 10.0**decimals).astype(np.int64)
+    common = np.gcd.reduce(np.column_stack((scaled, np.full(len(scaled), 10**decimals))), axis=1)
     by_nature = [_share_of_short_ones(int(q), decimals) for q in 10**decimals // common]
     return float(np.dot(np.log(by_nature), leaves)) < math.log(_CHANCE)
 

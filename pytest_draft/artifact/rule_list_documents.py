@@ -137,8 +137,8 @@ class _Reader:
         if counts is not None and len(counts) != len(self._content["classes"]):
             message = f"{len(counts)} numbers for {len(self._content['classes'])} classes"
             self.problems.append((message, [*keys, "counts"]))
-        whole = None if counts is None else tuple(int(count) for count in counts)
-        return ListedRule(tuple(literals), self._classes.get(kind), whole)
+        captured = None if counts is None else tuple(int(count) for count in counts)
+        return ListedRule(tuple(literals), self._classes.get(kind), captured)
 
     def _literals(self, column: str, test: Any, keys: Keys) -> Iterator[Literal]:
         """Return the tests of one column, none where they are wrong."""

@@ -36,56 +36,56 @@ _WHOLLY_L1 = 1e-5
 """How near to 1 a ratio is for ``numpy.isclose``, whose absolute tolerance adds next to nothing."""
 
 
-def variance(found: Object, count: int) -> BoolArray:
+def variance(selector: Object, count: int) -> BoolArray:
     """Return the columns that a VarianceThreshold keeps, shape (count,)."""
-    return _scores(found, "variances_", count) > found.number("threshold")
+    return _scores(selector, "variances_", count) > selector.number("threshold")
 
 
-def supported(found: Object, count: int) -> BoolArray:
+def supported(selector: Object, count: int) -> BoolArray:
     """Return the columns that RFE, RFECV or SequentialFeatureSelector keep, shape (count,)."""
-    kept = numbers_of(found.get("support_"), "b", f"{found.path}support_")
+    kept = numbers_of(selector.get("support_"), "b", f"{selector.path}support_")
     if len(kept) != count:
-        raise CorruptArtifactError(f"{found.path}support_ does not have an entry for each column")
+        raise CorruptArtifactError(f"{selector.path}support_ does not have an entry for each column")
     return np.asarray(kept, dtype=np.bool_)
 
 
-def k_best(found: Object, count: int) -> BoolArray:
+def k_best(selector: Object, count: int) -> BoolArray:
     """Return the columns that SelectKBest keeps, shape (count,)."""
-    return _by_mode("k_best", found, count, found.get("k"))
+    return _by_mode("k_best", selector, count, selector.get("k"))
 
 
-def percentile(found: Object, count: int) -> BoolArray:
+def percentile(selector: Object, count: int) -> BoolArray:
     """Return the columns that SelectPercentile keeps, shape (count,)."""
-    return _by_mode("percentile", found, count, found.get("percentile"))
+    return _by_mode("percentile", selector, count, selector.get("percentile"))
 
 
 def by_rate(mode: str) -> Callable[[Object, int], BoolArray]:
     """Return what reads SelectFpr, SelectFdr or SelectFwe."""
-    return lambda found, count: _by_mode(mode, found, count, found.get("alpha"))
+    return lambda selector, count: _by_mode(mode, selector, count, selector.get("alpha"))
 
 
-def univariate(found: Object, count: int) -> BoolArray:
+def univariate(selector: Object, count: int) -> BoolArray:
     """Return the columns that GenericUnivariateSelect keeps, shape (count,)."""
-    mode = found.get("mode")
+    mode = selector.get("mode")
     if mode not in ("k_best", "percentile", "fpr", "fdr", "fwe"):
-        raise CorruptArtifactError(f"{found.path}mode is not one of scikit-learn's")
-    return _by_mode(mode, found, count, found.get("param"))
+        raise CorruptArtifactError(f"{selector.path}mode is not one of scikit-learn's")
+    return _by_mode(mode, selector, count, selector.get("param"))
 
 
-def _by_mode(mode: str, found: Object, count: int, parameter: object) -> BoolArray:
+def _by_mode(mode: str, selector: Object, count: int, parameter: object) -> BoolArray:
     """Select by scores or p-values, and a number of columns, a percentage or a rate."""
     if mode == "k_best" and parameter == "all":
         return np.ones(count, dtype=np.bool_)
     if type(parameter) not in (int, float) or not math.isfinite(parameter):  # type: ignore[arg-type]
-        raise CorruptArtifactError(f"{found.path}: what it selects by is not a number")
+        raise CorruptArtifactError(f"{selector.path}: what it selects by is not a number")
     level = float(parameter)  # type: ignore[arg-type]
     if not 0 <= level <= (100 if mode == "percentile" else math.inf):
-        raise CorruptArtifactError(f"{found.path}: what it selects by is out of range")
+        raise CorruptArtifactError(f"{selector.path}: what it selects by is out of range")
     if mode in ("k_best", "percentile"):
-        scores = _scores(found, "scores_", count)
+        scores = _scores(selector, "scores_", count)
         scores = np.where(np.isnan(scores), np.finfo(scores.dtype).min, scores)
         return _best(scores, int(level)) if mode == "k_best" else _percentile(scores, level)
-    chances = _scores(found, "pvalues_", count)
+    chances = _scores(selector, "pvalues_", count)
     if mode == "fpr":
         return chances < level
     if mode == "fwe":
@@ -113,47 +113,47 @@ def _percentile(scores: FloatArray, percentage: float) -> BoolArray:
     return kept
 
 
-def by_model(found: Object, count: int) -> BoolArray:
+def by_model(selector: Object, count: int) -> BoolArray:
     """Return the columns that SelectFromModel keeps, shape (count,)."""
-    found.is_fitted("estimator_")
-    record = found.get("estimator_")
+    selector.is_fitted("estimator_")
+    record = selector.get("estimator_")
     if not isinstance(record, Record):
-        raise CorruptArtifactError(f"{found.path}estimator_ is missing")
-    if found.get("importance_getter") not in (None, "auto"):
+        raise CorruptArtifactError(f"{selector.path}estimator_ is missing")
+    if selector.get("importance_getter") not in (None, "auto"):
         raise UnsupportedArtifactError("it holds a SelectFromModel with an importance_getter, which is not covered")
-    model = Object(record, f"{found.path}estimator_.")
-    scores = _importances(found, model, count)
+    model = Object(record, f"{selector.path}estimator_.")
+    scores = _importances(selector, model, count)
     kept = np.ones(count, dtype=np.bool_)
-    if found.get("max_features") is not None:
-        most = found.integer("max_features_" if "max_features_" in found else "max_features")
+    if selector.get("max_features") is not None:
+        most = selector.integer("max_features_" if "max_features_" in selector else "max_features")
         kept = np.zeros(count, dtype=np.bool_)
         kept[np.argsort(-scores, kind="mergesort")[:most]] = True
-    kept[scores < _threshold(found, model, scores)] = False
+    kept[scores < _threshold(selector, model, scores)] = False
     return kept
 
 
-def _importances(found: Object, model: Object, count: int) -> FloatArray:
+def _importances(selector: Object, model: Object, count: int) -> FloatArray:
     """Return how important a model finds each column, shape (count,)."""
     if "coef_" not in model:
-        scores: AnyArray = np.abs(_of_trees(model, count, 0))
+        scores: AnyArray = np.abs(_forest_importances(model, count, 0))
     else:
         weights = data_of(model.get("coef_"), f"{model.path}coef_")
-        order = found.get("norm_order")
+        order = selector.get("norm_order")
         if weights.dtype.kind not in "fiu" or weights.ndim > 2 or weights.shape[-1:] != (count,):
             raise CorruptArtifactError(f"{model.path}coef_ does not have a number for each column")
         order = 1 if order is None else order
         if type(order) not in (int, float) or (type(order) is int and abs(order) > _LARGEST):
-            raise CorruptArtifactError(f"{found.path}norm_order is not a number")
+            raise CorruptArtifactError(f"{selector.path}norm_order is not a number")
         scores = np.abs(weights) if weights.ndim == 1 else np.asarray(np.linalg.norm(weights, axis=0, ord=order))
     if not np.isfinite(scores).all():
         raise UnsupportedArtifactError(f"{model.path}: its columns' importances are not finite, which is not covered")
     return np.asarray(scores, dtype=np.float64)
 
 
-def _of_trees(model: Object, count: int, depth: int) -> FloatArray:
+def _forest_importances(model: Object, count: int, depth: int) -> FloatArray:
     """Return the importances of a tree, or the mean of an ensemble's trees that have a split."""
     if "tree_" in model:
-        return _of_tree(model, count)
+        return _tree_importances(model, count)
     trees = model.get("estimators_")
     known = model.kind.startswith(("RandomForest", "ExtraTrees")) and isinstance(trees, list) and depth < _MAX_DEPTH
     if not known:
@@ -165,7 +165,7 @@ def _of_trees(model: Object, count: int, depth: int) -> FloatArray:
     grown = [tree for tree in inner if _nodes(tree).shape[0] > 1]
     if not grown:
         return np.zeros(count)
-    mean = np.mean([_of_trees(tree, count, depth + 1) for tree in grown], axis=0, dtype=np.float64)
+    mean = np.mean([_forest_importances(tree, count, depth + 1) for tree in grown], axis=0, dtype=np.float64)
     return np.asarray(mean / np.sum(mean))
 
 
@@ -180,7 +180,7 @@ def _nodes(tree: Object) -> AnyArray:
     return nodes
 
 
-def _of_tree(tree: Object, count: int) -> FloatArray:
+def _tree_importances(tree: Object, count: int) -> FloatArray:
     """Return how much the impurity falls by each column's splits, as a share of all."""
     nodes = _nodes(tree)
     left, right, feature = (nodes[name].astype(np.int64) for name in ("left_child", "right_child", "feature"))
@@ -197,11 +197,11 @@ def _of_tree(tree: Object, count: int) -> FloatArray:
     return importances / total if total > 0 else importances
 
 
-def _threshold(found: Object, model: Object, scores: FloatArray) -> float:
+def _threshold(selector: Object, model: Object, scores: FloatArray) -> float:
     """Return the least importance that is kept."""
-    given = found.get("threshold")
+    given = selector.get("threshold")
     if given is None:
-        given = 1e-5 if _is_l1(found, model) else "mean"
+        given = 1e-5 if _is_l1(selector, model) else "mean"
     if type(given) in (int, float):
         return float(given)
     scale, _, reference = given.rpartition("*") if type(given) is str else ("", "", "")
@@ -209,14 +209,14 @@ def _threshold(found: Object, model: Object, scores: FloatArray) -> float:
     try:
         return (float(scale) if scale else 1.0) * means[reference.strip()]
     except (KeyError, ValueError):
-        raise CorruptArtifactError(f"{found.path}threshold is neither a number nor one of scikit-learn's") from None
+        raise CorruptArtifactError(f"{selector.path}threshold is neither a number nor one of scikit-learn's") from None
 
 
-def _is_l1(found: Object, model: Object) -> bool:
+def _is_l1(selector: Object, model: Object) -> bool:
     """Return whether a model's penalty sets most of its weights to 0."""
     if model.get("penalty") == "l1" or "Lasso" in model.kind:
         return True
-    new = version_of(found.get("_sklearn_version")) >= _L1_RATIO_SINCE
+    new = version_of(selector.get("_sklearn_version")) >= _L1_RATIO_SINCE
     kinds = ("ElasticNet", "ElasticNetCV", *(("LogisticRegression", "LogisticRegressionCV") if new else ()))
     if model.kind not in kinds:
         return False
@@ -225,11 +225,11 @@ def _is_l1(found: Object, model: Object) -> bool:
     return all(type(one) in (int, float) and abs(one - 1.0) <= _WHOLLY_L1 for one in ratios)
 
 
-def _scores(found: Object, name: str, count: int) -> FloatArray:
+def _scores(selector: Object, name: str, count: int) -> FloatArray:
     """Return a score for each column; NaN where there is none."""
-    scores = numbers_of(found.get(name), "f", f"{found.path}{name}")
+    scores = numbers_of(selector.get(name), "f", f"{selector.path}{name}")
     if len(scores) != count:
-        raise CorruptArtifactError(f"{found.path}{name} does not have a number for each column")
+        raise CorruptArtifactError(f"{selector.path}{name} does not have a number for each column")
     return scores
 
 

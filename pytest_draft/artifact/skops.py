@@ -80,12 +80,12 @@ def _parsed(text: memoryview, budget: Budget, most: int) -> Node:
         raise ArtifactTooBigError(f"its schema.json has more than {most} values, which is too many for its size")
     budget.spend_copy(len(content) * (1 if content.isascii() else 4))
     try:
-        found = json.loads(content.decode("utf-8"), object_pairs_hook=_unique)
+        node = json.loads(content.decode("utf-8"), object_pairs_hook=_unique)
     except ValueError:
         raise CorruptArtifactError("its schema.json is not JSON: copy or save it again") from None
-    if type(found) is not dict:
+    if type(node) is not dict:
         raise CorruptArtifactError("its schema.json is not an object")
-    return found
+    return node
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> Node:
@@ -104,30 +104,30 @@ class _SchemaReader:
         self._made: dict[int, tuple[Node, object]] = {}
         self._files: dict[str, tuple[Array, Dtype]] = {}
 
-    def node(self, found: object) -> object:
+    def node(self, node: object) -> object:
         """Return what a node describes; the same thing where an equal one of the same id came before."""
         self._budget.spend_opcode()
-        if type(found) is not dict:
+        if type(node) is not dict:
             raise _malformed()
-        self._budget.thrown_away += len(found.keys() - _KEYS)
-        loader, number = found.get("__loader__"), found.get("__id__")
+        self._budget.thrown_away += len(node.keys() - _KEYS)
+        loader, number = node.get("__loader__"), node.get("__id__")
         if type(loader) is not str or not (number is None or type(number) is int):
             raise _malformed()
         if loader == "JsonNode":
-            return self._atom(found)
+            return self._atom(node)
         if loader == "CachedNode":
             if number not in self._made:
                 raise _malformed()
             return self._made[number][1]
         before = self._made.get(number) if number is not None else None
-        if before is not None and self._are_same(before[0], found):
+        if before is not None and self._are_same(before[0], node):
             return before[1]
-        make = _LOADERS.get(loader) or (_SchemaReader._reduced if "__reduce__" in found else None)
+        make = _LOADERS.get(loader) or (_SchemaReader._reduced if "__reduce__" in node else None)
         if make is None:
             raise UnsupportedArtifactError(f"it has a node of a kind that is not covered ({one_line(loader, 40)})")
-        value = make(self, found)
+        value = make(self, node)
         if number is not None:
-            self._made[number] = (found, value)
+            self._made[number] = (node, value)
         return value
 
     def _are_same(self, one: object, other: object) -> bool:
@@ -155,20 +155,20 @@ class _SchemaReader:
 
     # What they are read with
 
-    def _class(self, found: Node) -> Global:
-        module, name = _field(found, "__module__", str), _field(found, "__class__", str)
+    def _class(self, node: Node) -> Global:
+        module, name = _field(node, "__module__", str), _field(node, "__class__", str)
         if max(len(module), len(name)) > self._budget.limits.line_bytes:
             raise ArtifactTooBigError("a name of too many characters in its schema.json")
         return Global(module, name)
 
-    def _nodes(self, found: Node) -> list[object]:
-        return [self.node(inner) for inner in _field(found, "content", list)]
+    def _nodes(self, node: Node) -> list[object]:
+        return [self.node(inner) for inner in _field(node, "content", list)]
 
     # One for each loader
 
-    def _atom(self, found: Node) -> object:
+    def _atom(self, node: Node) -> object:
         """Return a number, a text, a boolean or None, which are written as JSON inside JSON."""
-        content = _field(found, "content", str)
+        content = _field(node, "content", str)
         if content.lstrip()[:1] in ("[", "{"):
             raise _malformed()
         self._budget.spend_text(content)
@@ -185,28 +185,28 @@ class _SchemaReader:
             raise ArtifactTooBigError(f"an integer of {value.bit_length()} bits in its schema.json")
         return value
 
-    def _list(self, found: Node) -> object:
-        cls, items = self._class(found), self._nodes(found)
+    def _list(self, node: Node) -> object:
+        cls, items = self._class(node), self._nodes(node)
         if cls.key == ("builtins", "list"):
             return items
         record = Record(cls, ())
         record.appended = items
         return record
 
-    def _tuple(self, found: Node) -> object:
-        cls, items = self._class(found), tuple(self._nodes(found))
+    def _tuple(self, node: Node) -> object:
+        cls, items = self._class(node), tuple(self._nodes(node))
         return items if cls.key == ("builtins", "tuple") else Record(cls, items)
 
-    def _set(self, found: Node) -> object:
-        return Items(self._nodes(found))
+    def _set(self, node: Node) -> object:
+        return Items(self._nodes(node))
 
-    def _dict(self, found: Node) -> object:
-        content, types = _field(found, "content", dict), self.node(found.get("key_types"))
+    def _dict(self, node: Node) -> object:
+        content, types = _field(node, "content", dict), self.node(node.get("key_types"))
         if not isinstance(types, list) or len(types) != len(content):
             raise _malformed()
         pairs = zip(content.items(), types, strict=True)
         mapping = Mapping((self._key(key, kind), self.node(inner)) for (key, inner), kind in pairs)
-        cls = self._class(found)
+        cls = self._class(node)
         if cls.key == ("builtins", "dict"):
             return mapping
         record = Record(cls, ())
@@ -229,57 +229,57 @@ class _SchemaReader:
             raise _malformed() from None
         return text
 
-    def _default_dict(self, found: Node) -> object:
-        content = _field(found, "content", dict)
+    def _default_dict(self, node: Node) -> object:
+        content = _field(node, "content", dict)
         main = self.node(content.get("main"))
-        record = Record(self._class(found), tuple(self.node(content[key]) for key in content if key != "main"))
+        record = Record(self._class(node), tuple(self.node(content[key]) for key in content if key != "main"))
         record.set_items = main if isinstance(main, Mapping) else Mapping()
         return record
 
-    def _object(self, found: Node) -> object:
-        record = Record(self._class(found), ())
-        if found.get("content") is not None:
-            record.state = self.node(found["content"])
+    def _object(self, node: Node) -> object:
+        record = Record(self._class(node), ())
+        if node.get("content") is not None:
+            record.state = self.node(node["content"])
         return record
 
-    def _reduced(self, found: Node) -> object:
-        arguments = self.node(_field(found, "__reduce__", dict).get("args"))
+    def _reduced(self, node: Node) -> object:
+        arguments = self.node(_field(node, "__reduce__", dict).get("args"))
         if not isinstance(arguments, tuple):
             raise _malformed()
-        record = Record(self._class(found), arguments)
-        record.state = self.node(found.get("content"))
+        record = Record(self._class(node), arguments)
+        record.state = self.node(node.get("content"))
         return record
 
-    def _name(self, found: Node) -> object:
-        content = found.get("content")
+    def _name(self, node: Node) -> object:
+        content = node.get("content")
         if type(content) is dict:  # functions of protocol 0
             return self._class({"__module__": content.get("module_path"), "__class__": content.get("function")})
-        return self._class(found)
+        return self._class(node)
 
-    def _slice(self, found: Node) -> object:
-        content = _field(found, "content", dict)
+    def _slice(self, node: Node) -> object:
+        content = _field(node, "content", dict)
         limits = tuple(content.get(key) for key in ("start", "stop", "step"))
         if not all(limit is None or type(limit) is int for limit in limits):
             raise _malformed()
         return Record(Global("builtins", "slice"), tuple(map(self._checked_integer, limits)))
 
-    def _bytes(self, found: Node) -> object:
-        return self._archive.read(_field(found, "file", str))
+    def _bytes(self, node: Node) -> object:
+        return self._archive.read(_field(node, "file", str))
 
-    def _array(self, found: Node) -> object:
-        if found.get("type") == "json":
-            return self._array_of_objects(found)
-        array, _ = self._stored(found)
-        if self._class(found).name != "ndarray" and array.shape == () and array.data is not None:
+    def _array(self, node: Node) -> object:
+        if node.get("type") == "json":
+            return self._array_of_objects(node)
+        array, _ = self._stored(node)
+        if self._class(node).name != "ndarray" and array.shape == () and array.data is not None:
             if array.data.dtype.names is not None or array.data.dtype.kind == "V":
                 raise UnsupportedArtifactError("it has a NumPy scalar that is a record, which no supported model needs")
             value: object = array.data.item()
             return value
         return array
 
-    def _stored(self, found: Node) -> tuple[Array, Dtype]:
-        name = _field(found, "file", str)
-        if found.get("type") != "numpy":
+    def _stored(self, node: Node) -> tuple[Array, Dtype]:
+        name = _field(node, "file", str)
+        if node.get("type") != "numpy":
             raise _malformed()
         if name not in self._files:
             self._files[name] = read_npy(self._archive.read(name))
@@ -288,10 +288,10 @@ class _SchemaReader:
         array.shape, array.data = known.shape, known.data
         return array, dtype
 
-    def _array_of_objects(self, found: Node) -> Array:
+    def _array_of_objects(self, node: Node) -> Array:
         array = Array()
-        count = set_shape(array, self.node(found.get("shape")))
-        rows: list[Any] = [found.get("content")]
+        count = set_shape(array, self.node(node.get("shape")))
+        rows: list[Any] = [node.get("content")]
         for depth, length in enumerate(array.shape):
             if not all(type(row) is list and len(row) == length for row in rows):
                 raise _malformed()
@@ -301,28 +301,28 @@ class _SchemaReader:
         array.items = [self.node(item) for item in rows]
         return array
 
-    def _masked_array(self, found: Node) -> object:
-        content = _field(found, "content", dict)
+    def _masked_array(self, node: Node) -> object:
+        content = _field(node, "content", dict)
         record = Record(Global("numpy.ma.core", "MaskedArray"), ())
         record.state = Mapping((key, self.node(content.get(key))) for key in ("data", "mask"))
         return record
 
-    def _dtype(self, found: Node) -> object:
-        content = _field(found, "content", dict)
+    def _dtype(self, node: Node) -> object:
+        content = _field(node, "content", dict)
         return self._stored(content)[1] if content.get("type") == "numpy" else Dtype("O", None, is_object=True)
 
-    def _generator(self, found: Node) -> object:
+    def _generator(self, node: Node) -> object:
         """Return a random generator: nothing but its state."""
-        record = Record(self._class(found), ())
-        content = _field(found, "content", dict)
+        record = Record(self._class(node), ())
+        content = _field(node, "content", dict)
         is_node = "__loader__" in content
         inner = ((key, self.node(value)) for key, value in content.items())
         record.state = self.node(content) if is_node else Mapping(inner)
         return record
 
-    def _sparse(self, found: Node) -> object:
+    def _sparse(self, node: Node) -> object:
         """Return a sparse matrix, which SciPy has saved as an archive of its arrays."""
-        content = self._archive.read(_field(found, "file", str))
+        content = self._archive.read(_field(node, "file", str))
         inner = Archive(bytes(content), self._budget.limits)
         self._budget.spend_copy(len(content) + inner.size)
         parts = {name.removesuffix(".npy"): read_npy(inner.read(name))[0] for name in inner.names}
@@ -336,15 +336,15 @@ class _SchemaReader:
         record.state = Mapping([("_shape", tuple(shape.ravel().tolist())), *parts.items()])
         return record
 
-    def _made_by_call(self, found: Node) -> object:
-        cls = self._class(found)
-        arguments = self.node(found.get("content"))
+    def _made_by_call(self, node: Node) -> object:
+        cls = self._class(node)
+        arguments = self.node(node.get("content"))
         if cls.key not in CALLS or not isinstance(arguments, tuple):
             raise _refused(cls.shown)
         return Record(cls, arguments)
 
-    def _called(self, found: Node) -> object:
-        raise _refused(self._class(found).shown)
+    def _called(self, node: Node) -> object:
+        raise _refused(self._class(node).shown)
 
 
 def _malformed() -> CorruptArtifactError:
@@ -357,17 +357,17 @@ def _refused(shown: str) -> ArtifactNotAllowedError:
     )
 
 
-def _field(found: Node, name: str, kind: type[_Kind]) -> _Kind:
+def _field(node: Node, name: str, kind: type[_Kind]) -> _Kind:
     """Return what a node holds by a name, which must be of this type."""
-    value = found.get(name)
+    value = node.get(name)
     if type(value) is not kind:
         raise _malformed()
     return value
 
 
-def _listed(found: object) -> object:
+def _listed(node: object) -> object:
     """Return what the node of a list holds: the rows of an array of objects are lists."""
-    return found.get("content") if type(found) is dict and found.get("__loader__") == "ListNode" else None
+    return node.get("content") if type(node) is dict and node.get("__loader__") == "ListNode" else None
 
 
 _LOADERS: dict[str, Callable[[_SchemaReader, Node], object]] = {

@@ -57,35 +57,35 @@ _UNKNOWN = ("error", "ignore", "infrequent_if_exist", "warn", "use_encoded_value
 """What ``handle_unknown`` can be."""
 
 
-def standard(found: Object, block: Block) -> Block:
+def standard(transformer: Object, block: Block) -> Block:
     """Return the columns behind a StandardScaler."""
-    cast = version_of(found.get("_sklearn_version")) >= _CAST_FROM
-    operations = _flagged(found, ("with_mean", "subtract", "mean_"), ("with_std", "divide", "scale_"))
-    return scaled(found, block, operations, cast=cast, types=_SCALER_TYPES)
+    cast = version_of(transformer.get("_sklearn_version")) >= _CAST_FROM
+    operations = _flagged(transformer, ("with_mean", "subtract", "mean_"), ("with_std", "divide", "scale_"))
+    return scaled(transformer, block, operations, cast=cast, types=_SCALER_TYPES)
 
 
-def _robust(found: Object, block: Block) -> Block:
-    operations = _flagged(found, ("with_centering", "subtract", "center_"), ("with_scaling", "divide", "scale_"))
-    return scaled(found, block, operations, types=FLOAT_TYPES)
+def _robust(transformer: Object, block: Block) -> Block:
+    operations = _flagged(transformer, ("with_centering", "subtract", "center_"), ("with_scaling", "divide", "scale_"))
+    return scaled(transformer, block, operations, types=FLOAT_TYPES)
 
 
-def _flagged(found: Object, *operations: tuple[str, Operation, str]) -> list[tuple[Operation, str]]:
+def _flagged(transformer: Object, *operations: tuple[str, Operation, str]) -> list[tuple[Operation, str]]:
     """Return those operations, with what they take, whose flag is set."""
-    return [(operation, name) for flag, operation, name in operations if found.boolean(flag)]
+    return [(operation, name) for flag, operation, name in operations if transformer.boolean(flag)]
 
 
-def _min_max(found: Object, block: Block) -> Block:
+def _min_max(transformer: Object, block: Block) -> Block:
     clip = None
-    if found.boolean("clip"):
-        bounds = found.get("feature_range")
+    if transformer.boolean("clip"):
+        bounds = transformer.get("feature_range")
         if not isinstance(bounds, (tuple, list)) or len(bounds) != 2 or not all(_is_finite(bound) for bound in bounds):
-            raise CorruptArtifactError(f"{found.path}feature_range is not two numbers")
+            raise CorruptArtifactError(f"{transformer.path}feature_range is not two numbers")
         clip = (float(bounds[0]), float(bounds[1]))
-    return scaled(found, block, [("multiply", "scale_"), ("add", "min_")], clip=clip, types=_SCALER_TYPES)
+    return scaled(transformer, block, [("multiply", "scale_"), ("add", "min_")], clip=clip, types=_SCALER_TYPES)
 
 
 def scaled(
-    found: Object,
+    transformer: Object,
     block: Block,
     operations: Sequence[tuple[Operation, str]],
     *,
@@ -97,7 +97,7 @@ def scaled(
 
     For `types` see `Together`, for `cast` and `clip` see `Scale`.
     """
-    numbers = [learned(found, name, len(block.columns)) for _, name in operations]
+    numbers = [learned(transformer, name, len(block.columns)) for _, name in operations]
     made = []
     together = Together(block.columns, types)
     for index, column in enumerate(block.columns):
@@ -105,117 +105,123 @@ def scaled(
         for (operation, name), of_columns in zip(operations, numbers, strict=True):
             operand = of_columns[index : index + 1]
             if operation in ("divide", "multiply") and not operand[0]:
-                raise CorruptArtifactError(f"{found.path}{name} has a 0")
+                raise CorruptArtifactError(f"{transformer.path}{name} has a 0")
             # A sparse matrix is multiplied, which rounds differently.
             done.append(("multiply", 1.0 / operand) if block.sparse and operation == "divide" else (operation, operand))
         made.append(column.then(together, Scale(tuple(done), cast and not block.sparse, clip)))
     return Block(tuple(made), block.sparse)
 
 
-def learned(found: Object, name: str, count: int) -> AnyArray:
+def learned(transformer: Object, name: str, count: int) -> AnyArray:
     """Return a finite number for each column."""
-    numbers = numbers_of(found.get(name), "f", f"{found.path}{name}")
+    numbers = numbers_of(transformer.get(name), "f", f"{transformer.path}{name}")
     if len(numbers) != count:
-        raise CorruptArtifactError(f"{found.path}{name} has {len(numbers)} numbers for {count} columns")
+        raise CorruptArtifactError(f"{transformer.path}{name} has {len(numbers)} numbers for {count} columns")
     if not np.isfinite(numbers).all():
-        raise UnsupportedArtifactError(f"{found.path}{name} is not finite: a column without any value is not covered")
+        raise UnsupportedArtifactError(
+            f"{transformer.path}{name} is not finite: a column without any value is not covered"
+        )
     return numbers
 
 
-def _imputed(found: Object, block: Block) -> Block:
-    strategy = found.get("strategy")
+def _imputed(transformer: Object, block: Block) -> Block:
+    strategy = transformer.get("strategy")
     types = () if strategy in ("most_frequent", "constant") else FLOAT_TYPES
-    missing = _missing_value(found)
-    values = _items(found.get("statistics_"), f"{found.path}statistics_")
+    missing = _missing_value(transformer)
+    values = _items(transformer.get("statistics_"), f"{transformer.path}statistics_")
     if len(values) != len(block.columns):
-        raise CorruptArtifactError(f"{found.path}statistics_ has {len(values)} values for {len(block.columns)} columns")
+        raise CorruptArtifactError(
+            f"{transformer.path}statistics_ has {len(values)} values for {len(block.columns)} columns"
+        )
     together = Together(block.columns, types)
-    keeps_all = found.boolean("keep_empty_features")
+    keeps_all = transformer.boolean("keep_empty_features")
     joined = [column.then(together) for column in block.columns]
     made = [
         column.then(Fill(missing, value))
         for column, value in zip(joined, values, strict=True)
         if keeps_all or not _is_nan(value)
     ]
-    if found.boolean("add_indicator"):
-        made += _indicated(found, joined, missing)
+    if transformer.boolean("add_indicator"):
+        made += _indicated(transformer, joined, missing)
         both = Together(tuple(made))
         made = [column.then(both) for column in made]
     return Block(tuple(made), block.sparse)
 
 
-def _indicated(found: Object, columns: list[Column], missing: object) -> list[Column]:
+def _indicated(transformer: Object, columns: list[Column], missing: object) -> list[Column]:
     """Return the columns that say where values were missing."""
-    record = found.get("indicator_")
+    record = transformer.get("indicator_")
     if not isinstance(record, Record):
-        raise CorruptArtifactError(f"{found.path}indicator_ is missing")
-    stored = Object(record, f"{found.path}indicator_.").get("features_")
-    chosen = column_positions(stored, len(columns), f"{found.path}indicator_.features_")
+        raise CorruptArtifactError(f"{transformer.path}indicator_ is missing")
+    stored = Object(record, f"{transformer.path}indicator_.").get("features_")
+    chosen = column_positions(stored, len(columns), f"{transformer.path}indicator_.features_")
     return [columns[i].then(IsMissing(missing)) for i in chosen]
 
 
-def _missing_value(found: Object) -> object:
+def _missing_value(transformer: Object) -> object:
     """Return what an imputer takes for missing; None for all that pandas does."""
-    value = found.get("missing_values")
+    value = transformer.get("missing_values")
     if value is None or _is_nan(value) or (isinstance(value, Global) and value.name == "NA"):
         return None
     if type(value) in (str, bool, int, float):
         return value
-    raise UnsupportedArtifactError(f"{found.path}missing_values is neither a number nor a text: not covered")
+    raise UnsupportedArtifactError(f"{transformer.path}missing_values is neither a number nor a text: not covered")
 
 
-def _one_hot(found: Object, block: Block) -> Block:
-    dtype = _dtype(found)
-    known = _categories(found, block, missing_apart=False)
-    stored = found.get("_drop_idx_after_grouping")
-    dropped = [None] * len(known) if stored is None else _items(stored, f"{found.path}_drop_idx_after_grouping")
+def _one_hot(transformer: Object, block: Block) -> Block:
+    dtype = _dtype(transformer)
+    known = _categories(transformer, block, missing_apart=False)
+    stored = transformer.get("_drop_idx_after_grouping")
+    dropped = [None] * len(known) if stored is None else _items(stored, f"{transformer.path}_drop_idx_after_grouping")
     if len(dropped) != len(known):
-        raise CorruptArtifactError(f"{found.path}_drop_idx_after_grouping does not have an entry for each column")
+        raise CorruptArtifactError(f"{transformer.path}_drop_idx_after_grouping does not have an entry for each column")
     made: list[Column] = []
     widths = []
     for column, categories, left_out in zip(block.columns, known, dropped, strict=True):
         drop = NO_CODE if left_out is None else left_out
         if type(drop) is not int or not NO_CODE <= drop < categories.n_codes:
-            raise CorruptArtifactError(f"{found.path}_drop_idx_after_grouping is not a choice of categories")
+            raise CorruptArtifactError(f"{transformer.path}_drop_idx_after_grouping is not a choice of categories")
         codes = [code for code in range(categories.n_codes) if code != drop]
         made += [column.then(OneHot(categories, code, drop, dtype)) for code in codes]
         widths.append(len(codes))
-    if found.get("_n_features_outs") != widths:
-        raise CorruptArtifactError(f"{found.path}_n_features_outs is not the number of its categories")
-    return Block(tuple(made), found.boolean("sparse_output"))
+    if transformer.get("_n_features_outs") != widths:
+        raise CorruptArtifactError(f"{transformer.path}_n_features_outs is not the number of its categories")
+    return Block(tuple(made), transformer.boolean("sparse_output"))
 
 
-def _ordinal(found: Object, block: Block) -> Block:
-    dtype = _dtype(found)
-    known = _categories(found, block, missing_apart=True)
-    unknown = found.get("unknown_value")
+def _ordinal(transformer: Object, block: Block) -> Block:
+    dtype = _dtype(transformer)
+    known = _categories(transformer, block, missing_apart=True)
+    unknown = transformer.get("unknown_value")
     made = []
     for column, categories in zip(block.columns, known, strict=True):
         numbers = np.arange(float(categories.n_codes))
         gaps = [code for value, code in zip(categories.values, categories.codes, strict=True) if _is_nan(value)]
-        numbers[gaps] = _number(found, "encoded_missing_value") if gaps else 0.0
-        other = math.nan if unknown is None else _number(found, "unknown_value")
+        numbers[gaps] = _number(transformer, "encoded_missing_value") if gaps else 0.0
+        other = math.nan if unknown is None else _number(transformer, "unknown_value")
         made.append(column.then(Ordinal(categories, numbers, other, dtype)))
     return Block(tuple(made))
 
 
-def _categories(found: Object, block: Block, *, missing_apart: bool) -> list[Categories]:
+def _categories(transformer: Object, block: Block, *, missing_apart: bool) -> list[Categories]:
     """Return what an encoder knows of each column; NaN is grouped with no other value where it stands apart."""
-    stored = found.get("categories_")
+    stored = transformer.get("categories_")
     if not isinstance(stored, list) or len(stored) != len(block.columns):
-        raise CorruptArtifactError(f"{found.path}categories_ does not have the categories of each column")
-    given = found.get("handle_unknown")
+        raise CorruptArtifactError(f"{transformer.path}categories_ does not have the categories of each column")
+    given = transformer.get("handle_unknown")
     if given not in _UNKNOWN:
-        raise CorruptArtifactError(f"{found.path}handle_unknown is not one of {', '.join(_UNKNOWN)}")
-    groups = found.get("_default_to_infrequent_mappings") if found.get("_infrequent_enabled") is True else None
+        raise CorruptArtifactError(f"{transformer.path}handle_unknown is not one of {', '.join(_UNKNOWN)}")
+    groups = (
+        transformer.get("_default_to_infrequent_mappings") if transformer.get("_infrequent_enabled") is True else None
+    )
     if groups is None:
         groups = [None] * len(stored)
     if not isinstance(groups, list) or len(groups) != len(stored):
-        raise CorruptArtifactError(f"{found.path}_default_to_infrequent_mappings is malformed")
-    from_data = found.get("categories") == "auto"
+        raise CorruptArtifactError(f"{transformer.path}_default_to_infrequent_mappings is malformed")
+    from_data = transformer.get("categories") == "auto"
     result = []
     for index, (array, group) in enumerate(zip(stored, groups, strict=True)):
-        where = f"{found.path}categories_[{index}]"
+        where = f"{transformer.path}categories_[{index}]"
         values = _category_values(array, where)
         apart = missing_apart and _is_nan(values[-1])
         codes = np.arange(len(values))
@@ -289,16 +295,16 @@ def _is_finite(value: object) -> bool:
     return type(value) in (int, float) and _is_plain(value) and math.isfinite(value)  # type: ignore[arg-type]
 
 
-def _number(found: Object, name: str) -> float:
+def _number(transformer: Object, name: str) -> float:
     """Return an attribute that is a finite number or NaN."""
-    value = found.get(name)
-    return math.nan if _is_nan(value) else found.number(name)
+    value = transformer.get(name)
+    return math.nan if _is_nan(value) else transformer.number(name)
 
 
-def _dtype(found: Object) -> str:
+def _dtype(transformer: Object) -> str:
     """Return the name of the type that an encoder makes."""
-    given = found.get("dtype")
+    given = transformer.get("dtype")
     name = _DTYPES.get(given.key) if isinstance(given, Global) else None
     if name is None:
-        raise UnsupportedArtifactError(f"{found.path}dtype is {one_line(described(given))}, which is not covered")
+        raise UnsupportedArtifactError(f"{transformer.path}dtype is {one_line(described(given))}, which is not covered")
     return name

@@ -70,12 +70,12 @@ def _transformer(record: Record, path: str, budget: Budget) -> Transformer | Non
     return None
 
 
-def _projection(found: Object, path: str) -> Transformer | None:
-    components = _numbers(found.get("components_"), 2)
+def _projection(transformer: Object, path: str) -> Transformer | None:
+    components = _numbers(transformer.get("components_"), 2)
     if components is None:
         return None
-    mean = _numbers(found.get("mean_"), 1)
-    variance = _numbers(found.get("explained_variance_"), 1) if found.get("whiten") is True else None
+    mean = _numbers(transformer.get("mean_"), 1)
+    variance = _numbers(transformer.get("explained_variance_"), 1) if transformer.get("whiten") is True else None
     mean = np.zeros(components.shape[1]) if mean is None else mean
     scale = np.ones(len(components)) if variance is None else np.sqrt(np.maximum(variance, 1e-300))
     if mean.shape != components.shape[1:] or scale.shape != components.shape[:1]:

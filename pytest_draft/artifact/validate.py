@@ -94,8 +94,8 @@ def checked_nodes(raw: RawTree, *, classifier: bool) -> Nodes:
     _require(raw.index, np.isfinite(weight), "its weight is not a number")
     for array in (left, right, feature, threshold, missing_left, value, weight, n_distinct, impurity):
         array.setflags(write=False)
-    told = None if classifier else impurity
-    tree = Tree(left, right, feature, threshold, missing_left, value, weight, n_distinct, raw.seed, told)
+    published = None if classifier else impurity
+    tree = Tree(left, right, feature, threshold, missing_left, value, weight, n_distinct, raw.seed, published)
     return Nodes(raw.index, tree, impurity)
 
 
@@ -125,8 +125,8 @@ def private_tree(raw: RawTree) -> Tree:
         Naming the tree and the node, also where there is a number of rows beside them.
     """
     tree = checked_nodes(raw, classifier=True).tree
-    told = (tree.weight == 0) & (tree.n_distinct == 0)
-    _require(raw.index, told, "it tells its number of rows, which no private forest does")
+    without_numbers = (tree.weight == 0) & (tree.n_distinct == 0)
+    _require(raw.index, without_numbers, "it tells its number of rows, which no private forest does")
     return tree
 
 

@@ -43,10 +43,10 @@ class Cells:
 
 
 def merged_cells(
-    domain: Domain, vectors: NDArray[np.float32], leaves: list[Int32Array], told_apart: IntArray
+    domain: Domain, vectors: NDArray[np.float32], leaves: list[Int32Array], kept_apart: IntArray
 ) -> tuple[Cells, IntArray]:
     """Return the cells, and the cell of each vector; vectors with other numbers are never in one cell."""
-    signature = np.stack([*leaves, told_apart.astype(np.int32)])
+    signature = np.stack([*leaves, kept_apart.astype(np.int32)])
     first, of_vector = equal_columns(signature)
     n_cells = len(first)
     values = []

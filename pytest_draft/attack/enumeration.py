@@ -101,7 +101,7 @@ def build(forest: Forest, domain: Domain, groups: Groups, timebox: TimeBox, *, t
             survivors.pass_tree(tree, leaf_counts[t], groups.weight[t], gaps[t])
         else:
             survivors.pass_drawn_tree(tree, leaf_counts[t], most_unseen, gaps[t])
-    cells, of_vector = merged_cells(domain, survivors.columns.T, survivors.leaves, survivors.told_apart())
+    cells, of_vector = merged_cells(domain, survivors.columns.T, survivors.leaves, survivors.kept_apart())
     _, first = np.unique(of_vector, return_index=True)  # all vectors of a cell are possible for the same rows
     alive = _only_bits(survivors.alive, first.astype(np.int64))
     number = np.array([np.unpackbits(bits).sum() for bits in alive], dtype=np.int64)
@@ -299,7 +299,7 @@ class _Survivors:
         self.unseen = self.unseen[:, some]
         self.alive = _only_bits(self.alive, np.flatnonzero(some))
 
-    def told_apart(self) -> IntArray:
+    def kept_apart(self) -> IntArray:
         """Return a number for each vector: other ones where known values, or the trees that exclude it, are others."""
         if not self.crossed:
             return self.combination

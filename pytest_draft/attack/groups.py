@@ -128,8 +128,8 @@ def _equal_columns(numbers: IntArray) -> tuple[IntArray, IntArray, IntArray]:
     """
     kind = np.min_scalar_type(int(numbers.max(initial=0))).newbyteorder(">")
     columns = np.ascontiguousarray(numbers.astype(kind).T)
-    whole = columns.view(np.dtype((np.void, columns.shape[1] * kind.itemsize))).reshape(-1)
-    different, of_column, size = np.unique(whole, return_inverse=True, return_counts=True)
+    as_one = columns.view(np.dtype((np.void, columns.shape[1] * kind.itemsize))).reshape(-1)
+    different, of_column, size = np.unique(as_one, return_inverse=True, return_counts=True)
     table = different.view(kind).reshape(len(different), -1).T
     return table.astype(np.int64, order="C"), of_column.reshape(-1).astype(np.int64), size.astype(np.int64)
 

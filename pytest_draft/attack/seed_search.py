@@ -77,7 +77,7 @@ class Sought:
     """The number; None where none of them was it."""
     forest: Forest
     """With the seeds that follow from it, as if they were in the file; as it was where there is none."""
-    told_by: str = ""
+    source: str = ""
     """Which part of the file it was found from, in words."""
     draws_known: bool = True
     """Whether these seeds reveal all that seeds in the file would; False where draws depended on what was removed, too.
@@ -88,7 +88,7 @@ class _SeedEvidence(Protocol):
     """What the file reveals of the trees' draws, and which numbers could have brought it about."""
 
     @property
-    def told_by(self) -> str:
+    def source(self) -> str:
         """Which part of the file it was found from, in words."""
 
     @property
@@ -160,11 +160,11 @@ def seek(forest: Forest, timebox: TimeBox) -> Sought:
     ):
         return nothing
     tried = 0
-    for evidence in _told(forest):
+    for evidence in _evidence(forest):
         n_tried, found = _among(evidence, timebox)
         tried = max(tried, n_tried)
         if found is not None:
-            return _with_seeds(Sought(tried, found, forest, evidence.told_by))
+            return _with_seeds(Sought(tried, found, forest, evidence.source))
         if n_tried and evidence.ample:
             break
     return Sought(tried, None, forest)
@@ -236,7 +236,7 @@ def best_known() -> Numbers:
     return np.array(sorted({*range(256), *range(1950, 2031), *others}), dtype=np.uint32)
 
 
-def _told(forest: Forest) -> Iterator[_SeedEvidence]:
+def _evidence(forest: Forest) -> Iterator[_SeedEvidence]:
     """Go through all that the file reveals of its trees' draws."""
     draws = forest.draws
     if isinstance(draws, BaggingDraws) and draws.draws_columns(forest.n_features):
@@ -287,7 +287,7 @@ class _Roots:
     nested: bool
     all_vary: bool
     most: int = _PARAMETERS.most
-    told_by: str = "the columns at its roots"
+    source: str = "the columns at its roots"
 
     @property
     def n_trees(self) -> int:
@@ -390,7 +390,7 @@ class _Subsets:
     replacement: bool
     log_chance: float
     most: int = _PARAMETERS.most_subsets
-    told_by: str = "the columns that its trees test"
+    source: str = "the columns that its trees test"
 
     @property
     def n_trees(self) -> int:
@@ -445,7 +445,7 @@ class _Sizes:
     log_chance: float
     most: int
     roots: _Roots | None
-    told_by: str = "the numbers of different rows at its roots"
+    source: str = "the numbers of different rows at its roots"
 
     @property
     def n_trees(self) -> int:

@@ -110,9 +110,9 @@ def target() -> str | None:
 
 def digest(package: Path) -> str:
     """Return a hash of a package's source, as one function's code can hold that of another file's."""
-    whole = hashlib.sha256()
+    hashed = hashlib.sha256()
     for path in sorted(package.rglob("*.py")):
         text = path.read_bytes()
-        whole.update(f"{path.relative_to(package).as_posix()} {len(text)}\n".encode())
-        whole.update(text)
-    return whole.hexdigest()
+        hashed.update(f"{path.relative_to(package).as_posix()} {len(text)}\n".encode())
+        hashed.update(text)
+    return hashed.hexdigest()

@@ -297,11 +297,11 @@ def _ancestors(left: IntArray, right: IntArray) -> BoolArray:
 
 def _quality(totals: FloatArray, criterion: int) -> FloatArray:
     """Return what a child adds to the quality of a split, shape (n_nodes,)."""
-    whole = totals.sum(axis=1)
+    drawn = totals.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         if criterion == 0:
-            added = (totals**2).sum(axis=1) / whole
+            added = (totals**2).sum(axis=1) / drawn
         else:
-            added = np.where(totals > 0, totals * np.log(totals), 0.0).sum(axis=1) - whole * np.log(whole)
-    result: FloatArray = np.where(whole > 0, added, 0.0)
+            added = np.where(totals > 0, totals * np.log(totals), 0.0).sum(axis=1) - drawn * np.log(drawn)
+    result: FloatArray = np.where(drawn > 0, added, 0.0)
     return result

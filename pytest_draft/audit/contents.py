@@ -48,7 +48,7 @@ def inspect_contents(
     given: object,
     data: TrainingData | None,
     timebox: TimeBox,
-    whole: TrainingData | None = None,
+    all_rows: TrainingData | None = None,
 ) -> StoredFacts:
     """Say which of a file's arrays belong to training rows.
 
@@ -58,7 +58,7 @@ def inspect_contents(
         The training data as they were given.
     data : TrainingData or None
         The same as the model sees them, where that is known.
-    whole : TrainingData or None
+    all_rows : TrainingData or None
         All rows of the file, where the model was trained on some of them.
 
     Raises
@@ -73,7 +73,7 @@ def inspect_contents(
         len(data.rows) if data is not None else max((len(column) for column in columns.values()), default=0) or None
     )
     differ = _rows_of(model) not in (None, n_rows) and n_rows is not None
-    data = data if whole is None else whole
+    data = data if all_rows is None else all_rows
     n_all = n_rows if data is None else len(data.rows)
     known_numbers = {n for n in (n_all, n_rows, _rows_of(model)) if n is not None}
     by_row, perhaps = _vectors(contents, known_numbers, model)
@@ -119,8 +119,8 @@ def inspect_contents(
 
 def _unexplained(artifact: Artifact, by_row: Sequence[Vector], columns: dict[object, AnyArray]) -> tuple[Place, ...]:
     """Return what nothing explains: no name of a column that the table has, either."""
-    told = {vector.path for vector in by_row if vector.path.rpartition(".")[2] in _ALWAYS_BY_ROW}
-    places = [shown for place in artifact.account.unexplained if (shown := _shown(place)).path not in told]
+    listed = {vector.path for vector in by_row if vector.path.rpartition(".")[2] in _ALWAYS_BY_ROW}
+    places = [shown for place in artifact.account.unexplained if (shown := _shown(place)).path not in listed]
     known = {*columns, *(artifact.model.feature_names or ())}
     for names in (*artifact.contents.names, *artifact.account.names) if columns else ():
         if (strange := len(set(names) - known)) > _MOST_STRANGE:
@@ -135,10 +135,10 @@ def _kept(artifact: Artifact, n_rows: int | None, met: SingleValues | None) -> t
     Quantiles that are those of a column of the table are reported as values of single people.
     """
     places = [_shown(place) for place in artifact.account.kept]
-    told = () if met is None else met.places
+    listed = () if met is None else met.places
     for stored in (*artifact.contents.arrays, *artifact.contents.learned) if n_rows is not None else ():
         name = stored.path.rpartition(".")[2].partition("[")[0]
-        of_groups = name in _OF_GROUPS or (name in _QUANTILES and one_line(stored.path) not in told)
+        of_groups = name in _OF_GROUPS or (name in _QUANTILES and one_line(stored.path) not in listed)
         if of_groups and stored.shape and n_rows is not None and stored.shape[0] * FEWEST_ROWS > n_rows:
             what = f"aggregates of {stored.shape[0]:,} groups of {n_rows:,} rows"
             places.append(Place(one_line(stored.path), "an estimator", what))

@@ -41,7 +41,7 @@ from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.audit.leaf_counting import attribute_sizes
 from pytest_draft.audit.parts import ModelParts, parts_of
-from pytest_draft.audit.remaining_entropy import Remaining, remaining_under_rules, remaining_under_trees, telling_tests
+from pytest_draft.audit.remaining_entropy import Remaining, ordered_tests, remaining_under_rules, remaining_under_trees
 from pytest_draft.data import TrainingData
 from pytest_draft.data.individuals import hundredths
 from pytest_draft.domain import Domain
@@ -136,7 +136,7 @@ def audit_entropy(
         groups=tuple(groups),
         most_exposed=tuple(exposed),
         reasons=found.reasons + (() if data is None else _few_values(domain, data)),
-        telling=bool(telling_tests(model, domain)),
+        telling=bool(ordered_tests(model, domain)),
     )
     return entropy if found.left is None else _raised(entropy, *found.left)
 
@@ -163,7 +163,7 @@ def _by_rules(rules: RuleList, domain: Domain, data: TrainingData | None, timebo
     if captured is None or data is None or reasons:
         return _Evidence([parts], reasons)
     left = None
-    if telling_tests(rules, domain) and not domain.outside(data.rows.astype(float)):
+    if ordered_tests(rules, domain) and not domain.outside(data.rows.astype(float)):
         first, _, times = different_rows(data.rows)
         with suppress(OutOfTimeError, RecursionError):
             left = remaining_under_rules(rules, domain, data.rows[first], captured[first], timebox), times

@@ -42,7 +42,7 @@ def audit_file(
     given: object,
     data: TrainingData | None,
     timebox: TimeBox,
-    whole: TrainingData | None = None,
+    all_rows: TrainingData | None = None,
 ) -> FileAudit:
     """Say what is simply there; whatever is wrong with the data is not said here, but by who reads them.
 
@@ -50,7 +50,7 @@ def audit_file(
     """
     structure = structure_of(artifact.model, data, timebox)
     try:
-        contents = inspect_contents(artifact, given, data, timebox, whole)
+        contents = inspect_contents(artifact, given, data, timebox, all_rows)
     except DataError:
         contents = inspect_contents(artifact, None, None, timebox)
     return FileAudit(contents, structure)

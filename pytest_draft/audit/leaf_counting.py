@@ -59,7 +59,7 @@ def leaf_bounds(tree: Tree, n_columns: int) -> Iterator[tuple[IntArray, LeafBoun
     """Yield the bounds of a tree's leaves, some at a time, with their positions among the leaves."""
     position = np.cumsum(tree.left < 0) - 1
     at_once = max(1, _MOST_BOUNDS // max(1, n_columns))
-    pending = [(np.zeros(1, dtype=np.int64), LeafBounds.whole(n_columns))]
+    pending = [(np.zeros(1, dtype=np.int64), LeafBounds.unbounded(n_columns))]
     ended: list[tuple[IntArray, LeafBounds]] = []
     while pending:
         nodes, bounds = pending.pop()
@@ -99,7 +99,7 @@ class LeafBounds:
     missing: BoolArray
 
     @classmethod
-    def whole(cls, n_columns: int) -> LeafBounds:
+    def unbounded(cls, n_columns: int) -> LeafBounds:
         """Return the bounds of one node that all rows reach."""
         shape = (1, n_columns)
         return cls(np.full(shape, -np.inf), np.full(shape, np.inf), np.ones(shape, dtype=bool))

@@ -16,7 +16,7 @@ from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.artifact.forest import Tree
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.audit.leaf_counting import attribute_sizes, leaf_sizes
-from pytest_draft.audit.remaining_entropy import telling_tests
+from pytest_draft.audit.remaining_entropy import ordered_tests
 from pytest_draft.audit.rule_counting import captures
 from pytest_draft.domain import Domain
 from pytest_draft.errors import DataError
@@ -125,19 +125,19 @@ def parts_of(model: Tree | RuleList, rows: IntArray, domain: Domain, timebox: Ti
     unseen : int
         Training rows that the tree was not grown on.
     """
-    values, telling = attribute_sizes(domain), list(telling_tests(model, domain))
+    values, ordered = attribute_sizes(domain), list(ordered_tests(model, domain))
     bits, shares, bits_at_thresholds = np.zeros((3, len(rows)))
     exact = True
     if isinstance(model, Tree):
         for leaves, left in leaf_sizes(model, domain):
             bits[leaves], shares[leaves] = _entropies(left, values)
-            bits_at_thresholds[leaves] = _entropies(left[:, telling], values[telling])[0]
+            bits_at_thresholds[leaves] = _entropies(left[:, ordered], values[ordered])[0]
     else:
         found = captures(model, domain, timebox)
         sizes = [np.full(len(values), math.nan) if part.sizes is None else np.array(part.sizes) for part in found]
         shares = _entropies(np.stack(sizes), values)[1]
         bits = np.array([part.bits for part in found])
-        bits_at_thresholds = bits if telling else bits_at_thresholds
+        bits_at_thresholds = bits if ordered else bits_at_thresholds
         exact = all(part.exact for part in found)
     return ModelParts(rows, bits, shares, float(np.log2(values).sum()), bits_at_thresholds, unseen, exact)
 

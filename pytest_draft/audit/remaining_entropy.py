@@ -34,7 +34,7 @@ _UNITS_PER_ROW = 1e-6
 """Units of work to follow one row through a tree, measured."""
 
 
-def telling_tests(model: Forest | Tree | RuleList, domain: Domain) -> tuple[int, ...]:
+def ordered_tests(model: Forest | Tree | RuleList, domain: Domain) -> tuple[int, ...]:
     """Return the attributes that are tested by thresholds and have more than two values, ascending."""
     if isinstance(model, RuleList):
         tested = set(model.tested)
@@ -54,7 +54,7 @@ def telling_tests(model: Forest | Tree | RuleList, domain: Domain) -> tuple[int,
 class Remaining:
     """What the training rows can still be for the observer.
 
-    With trees, the observer knows the leaf of each row and, for each attribute in `telling_tests`, the least and the
+    With trees, the observer knows the leaf of each row and, for each attribute in `ordered_tests`, the least and the
     greatest value in that leaf and one row that holds it. That fixes between which values each threshold lies, so every
     dataset that is left explains the file: its counts and its thresholds. For rule lists see `remaining_under_rules`.
     """
@@ -100,7 +100,7 @@ def remaining_under_trees(
         part, columns = domain.restricted(some), domain.columns_of(some)
         place = np.full(domain.n_columns, -1, dtype=np.int64)
         place[columns] = np.arange(len(columns))
-        bounds = LeafBounds.whole(len(columns)).only(np.zeros(len(rows), dtype=np.int64))
+        bounds = LeafBounds.unbounded(len(columns)).only(np.zeros(len(rows), dtype=np.int64))
         found = np.zeros((len(rows), len(part.attributes)), dtype=bool)
         for tree, there in zip(trees, seen, strict=True):
             if timebox.over:
@@ -108,7 +108,7 @@ def remaining_under_trees(
             timebox.spend(_UNITS_PER_ROW * len(rows))
             leaf = bounds.follow(tree, rows, place)
             tested = replace(tree, feature=np.where(tree.feature < 0, -1, place[tree.feature]))
-            for a in telling_tests(tested, part):
+            for a in ordered_tests(tested, part):
                 column = part.attributes[a].columns[0]
                 extremes = _ValueSpans.of(rows[:, columns[column]].astype(np.float64), leaf, there)
                 extremes.narrow(bounds, column)
@@ -125,7 +125,7 @@ def remaining_under_rules(
     """Return what is left of training rows under a rule list.
 
     Here the observer knows which rule captured each row. At each bound that a rule tests on an attribute in
-    `telling_tests`, the observer also knows the nearest values below and above it among the rows that no earlier rule
+    `ordered_tests`, the observer also knows the nearest values below and above it among the rows that no earlier rule
     captured, and one row that holds each of them.
 
     Parameters
@@ -143,7 +143,7 @@ def remaining_under_rules(
     ------
     OutOfTimeError
     """
-    by_column = {domain.attributes[a].columns[0]: a for a in telling_tests(rules, domain)}
+    by_column = {domain.attributes[a].columns[0]: a for a in ordered_tests(rules, domain)}
     # No row lies between the nearest values: additional rules exclude these gaps.
     with_gaps: list[ListedRule] = []
     place = np.empty(rules.n_rules, dtype=np.int64)
@@ -174,7 +174,7 @@ def remaining_under_rules(
             by_column[c]: 1 << int(np.searchsorted(space.ends[by_column[c]], float(rows[row, c])))
             for c in sorted(columns)
         }
-        free = counter.left({**space.whole, **space.regions[rule_at], **held}, space.regions[:rule_at])
+        free = counter.left({**space.all_pieces, **space.regions[rule_at], **held}, space.regions[:rule_at])
         own = space.others_bits + log2_of(free) - log2_of(counter.weight(held))
         own += sum(log2_of(unit) for a, unit in space.units.items() if a not in held)
         known[row] = bits[captured[row]] - max(0.0, min(own, bits[captured[row]]))

@@ -114,13 +114,13 @@ class CutDomain:
         return sum(math.log2(size) for size in self.others.values())
 
     @cached_property
-    def whole(self) -> Region:
+    def all_pieces(self) -> Region:
         """All pieces of the attributes that are tested."""
         return {a: (1 << len(weights)) - 1 for a, weights in self.weights.items()}
 
     def capture(self, index: int, timebox: TimeBox) -> Capture:
         """Count what one rule captures."""
-        region = {**self.whole, **self.regions[index]}
+        region = {**self.all_pieces, **self.regions[index]}
         most = self.others_bits + sum(log2_of(self.size(a, pieces)) for a, pieces in region.items())
         if most == -math.inf:
             return Capture(-math.inf, True, (0.0,) * (len(self.weights) + len(self.others)))

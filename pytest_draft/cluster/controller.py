@@ -30,7 +30,7 @@ from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination, unexamined
 from pytest_draft.facts.storage import from_text
 from pytest_draft.isolation import COMPILE_SECONDS, START_SECONDS, grace_of
-from pytest_draft.progress import Progress, Tell
+from pytest_draft.progress import Progress, ProgressListener
 
 CONNECT_SECONDS = 15.0
 """A scheduler that has not answered by then cannot be reached."""
@@ -198,12 +198,12 @@ class Cluster:
         """
         return self._task(case, priority, then) is not None
 
-    def run(self, case: Case, tell: Tell | None = None) -> Examination | None:
+    def run(self, case: Case, listener: ProgressListener | None = None) -> Examination | None:
         """Return what a worker has found out about a case, when it is there; None where none can examine it.
 
         Parameters
         ----------
-        tell : callable, optional
+        listener : callable, optional
             Gets a `Progress` now and then, in this thread; it may raise to end the wait.
         """
         task = self._task(case, 0.0, None)
@@ -211,10 +211,10 @@ class Cluster:
             return None
         since = time.monotonic()
         while not task.decided.wait(_LOOK_SECONDS):
-            if tell is not None:
+            if listener is not None:
                 stage, start = ("examined elsewhere", task.began) if task.began else ("queue", since)
                 most = case.seconds if task.began else math.inf
-                tell(Progress(stage, None, None, time.monotonic() - start, most))
+                listener(Progress(stage, None, None, time.monotonic() - start, most))
         assert task.result is not None
         self.was_left = self.was_left or task.result.reasons == (self._lost,)
         return task.result
@@ -295,7 +295,7 @@ class Cluster:
             while not self._closed and self._lost is None:
                 with suppress(queue.Empty):
                     kind, message = self._inbox.get(timeout=_LOOK_SECONDS)
-                    (self._heed if kind == "event" else self._answered)(message)
+                    (self._note_event if kind == "event" else self._answered)(message)
                 self._look_around()
         except Exception as error:  # a bug, by which nobody may wait for ever
             self._lose(f"internal error: {type(error).__name__}")
@@ -330,7 +330,7 @@ class Cluster:
         except Exception:
             return None
 
-    def _heed(self, event: Any) -> None:
+    def _note_event(self, event: Any) -> None:
         """Note that a worker has begun, or wants a file."""
         if not isinstance(event, dict) or not isinstance(event.get("worker"), str):
             return  # whoever sent it can send anything
@@ -424,16 +424,16 @@ class Cluster:
         for task in list(self._numbered.values()):
             self._decide(task, _inconclusive(task.case, self._lost))
 
-    def _decide(self, task: _Task, found: Examination) -> None:
+    def _decide(self, task: _Task, examination: Examination) -> None:
         if task.decided.is_set():
             return
-        task.result, future, task.future = found, task.future, None
+        task.result, future, task.future = examination, task.future, None
         task.decided.set()
         with suppress(Exception):
             if future is not None:
                 future.release()
         if task.then is not None and not self._closed:
-            task.then(found)
+            task.then(examination)
 
 
 _MISSING = (

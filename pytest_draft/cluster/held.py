@@ -61,7 +61,12 @@ class HeldFiles:
 
     @contextmanager
     def read_at(
-        self, files: Iterable[File], topic: str, most: int, ask: Callable[[str], object], heed: Callable[[], object]
+        self,
+        files: Iterable[File],
+        topic: str,
+        most: int,
+        ask: Callable[[str], object],
+        while_waiting: Callable[[], object],
     ) -> Iterator[dict[str, str]]:
         """Yield where files are read that do not lie here as they do there, by their path; until the block ends.
 
@@ -73,7 +78,7 @@ class HeldFiles:
             Bytes of all that is kept besides what is in use.
         ask : callable
             Called with the SHA-256 of a file that is to be sent.
-        heed : callable
+        while_waiting : callable
             Called now and then while one is awaited; it may raise to end the wait.
 
         Raises
@@ -83,7 +88,7 @@ class HeldFiles:
         """
         with ExitStack() as used:
             yield {
-                file.path: used.enter_context(self._one(file, topic, most, ask, heed))
+                file.path: used.enter_context(self._one(file, topic, most, ask, while_waiting))
                 for file in files
                 if not self._lies_here(file)
             }
@@ -133,7 +138,7 @@ class HeldFiles:
 
     @contextmanager
     def _one(
-        self, file: File, topic: str, most: int, ask: Callable[[str], object], heed: Callable[[], object]
+        self, file: File, topic: str, most: int, ask: Callable[[str], object], while_waiting: Callable[[], object]
     ) -> Iterator[str]:
         """Yield where a file is read that was sent, after it has come."""
         if sys.platform != "linux" or not hasattr(os, "memfd_create"):
@@ -158,7 +163,7 @@ class HeldFiles:
                 if topic not in coming.asked:
                     coming.asked.add(topic)
                     ask(file.sha256)
-                heed()
+                while_waiting()
                 if time.monotonic() - coming.latest > SILENT_SECONDS:
                     os.close(self._coming.pop(file.sha256).descriptor)
                     raise RefusedError(f"one of its files did not come within {SILENT_SECONDS:g} s")

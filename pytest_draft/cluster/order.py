@@ -64,28 +64,28 @@ def difference(here: Mapping[str, str], there: Mapping[str, str]) -> str | None:
     for name, wanted in here.items():
         found = there.get(name)
         if found != wanted:
-            told = "none" if found is None else f"{one_line(found, 16 if name == CODE else 40)}"
-            return f"{name}: {told} there, {wanted[:16] if name == CODE else wanted} here"
+            theirs = "none" if found is None else f"{one_line(found, 16 if name == CODE else 40)}"
+            return f"{name}: {theirs} there, {wanted[:16] if name == CODE else wanted} here"
     return None
 
 
-def checked(found: Examination, files: Iterable[File]) -> Examination:
+def checked(examination: Examination, files: Iterable[File]) -> Examination:
     """Return an examination that is about these files, by their paths and their hashes.
 
     Raises
     ------
     ValueError
     """
-    case, known = found.case, {file.path: file.sha256 for file in files}
+    case, known = examination.case, {file.path: file.sha256 for file in files}
     named: list[tuple[ArtifactFacts | DataFacts, str | None]] = [
-        (found.artifact, case.artifact),
-        (found.data, case.data),
+        (examination.artifact, case.artifact),
+        (examination.data, case.data),
     ]
-    if found.holdout is not None:
-        named.append((found.holdout, case.holdout))
+    if examination.holdout is not None:
+        named.append((examination.holdout, case.holdout))
     for facts, path in named:
         if facts.path != path or (facts.sha256 is not None and facts.sha256 != known.get(path or "")):
             raise ValueError("about another file")
-    if found.cached or found.retried is not None or found.artifact.place != case.place:
+    if examination.cached or examination.retried is not None or examination.artifact.place != case.place:
         raise ValueError("about another run")
-    return found
+    return examination

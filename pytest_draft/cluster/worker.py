@@ -128,7 +128,7 @@ def examine(order: Order) -> str:
         return json.dumps({"differs": differs})
     key = worker.get_current_task()
 
-    def heed(*_: object) -> None:
+    def require_wanted(*_: object) -> None:
         task = worker.state.tasks.get(key)
         if task is None or task.state != "executing" or worker.status.name not in _AT_WORK:
             raise _UnwantedError
@@ -141,10 +141,10 @@ def examine(order: Order) -> str:
     case = order.case if order.case.memory is not None else replace(order.case, memory=max(1, cap // 1_000_000))
     try:
         with (
-            _BENCH.held.read_at(order.files, order.topic, int(HELD_SHARE * cap), ask, heed) as elsewhere,
+            _BENCH.held.read_at(order.files, order.topic, int(HELD_SHARE * cap), ask, require_wanted) as elsewhere,
             _BENCH.child(worker, order.share) as children,
         ):
-            found, _ = children.run(case, None, heed, elsewhere)
+            found, _ = children.run(case, None, require_wanted, elsewhere)
         return json.dumps({"examination": as_text(found)})
     except RefusedError as error:
         return json.dumps({"reason": str(error)})
@@ -156,11 +156,11 @@ def examine(order: Order) -> str:
 
 def _cap(worker: Worker, share: int | None) -> int:
     """Return the bytes that each child may hold where the order names none: what all of them have, divided."""
-    whole = cap_of(None)
+    usual = cap_of(None)
     if share is not None:
-        return whole // share
+        return usual // share
     limit: int | None = worker.memory_manager.memory_limit
-    return (min(whole, int(MEMORY_SHARE * limit)) if limit else whole) // max(1, worker.state.nthreads)
+    return (min(usual, int(MEMORY_SHARE * limit)) if limit else usual) // max(1, worker.state.nthreads)
 
 
 def _cpus(place: int, worker: Worker, share: int | None) -> tuple[int, ...]:

@@ -297,8 +297,12 @@ def _groups(encoder: Encoder, rows: Rows) -> list[Attribute]:
     """Return the one-hot groups of which each row has exactly one."""
     groups = []
     for categories, indices in _one_hot_columns(encoder).items():
-        whole = len(indices) == categories.n_codes >= 2 and categories.complete
-        if whole and all(_is_plain(encoder.columns[i]) for i in indices) and (rows[:, indices].sum(axis=1) == 1).all():
+        complete = len(indices) == categories.n_codes >= 2 and categories.complete
+        if (
+            complete
+            and all(_is_plain(encoder.columns[i]) for i in indices)
+            and (rows[:, indices].sum(axis=1) == 1).all()
+        ):
             groups.append(Attribute(encoder.name(encoder.columns[indices[0]].source), "one-hot", tuple(indices)))
     return groups
 
@@ -332,9 +336,9 @@ def _best(encoder: Encoder, source: int) -> _RawColumn | None:
             by_categories.setdefault(coder.categories, []).append(index)
         elif not any(isinstance(step, IsMissing) for step in column.steps):
             numbers.append(index)
-    whole = [index for index in numbers if not any(loses(step) for step in encoder.columns[index].steps)]
-    if numbers and (whole or not by_categories):
-        return _RawColumn(source, ((whole or numbers)[0],))
+    lossless = [index for index in numbers if not any(loses(step) for step in encoder.columns[index].steps)]
+    if numbers and (lossless or not by_categories):
+        return _RawColumn(source, ((lossless or numbers)[0],))
     if not by_categories:
         return None
     best = max(by_categories, key=lambda categories: categories.n_codes)

@@ -99,13 +99,13 @@ class Repeat:
         middles, apart = self._middles(place, written)
         exact = middles[apart <= _ROUNDING * np.abs(self.image).max()]
         nearest = float(middles[np.argmin(apart)])
-        told = len(exact) > 0 and np.ptp(exact) <= _ROUNDING * np.abs(self.source).max()
-        if not told:
+        agrees = len(exact) > 0 and np.ptp(exact) <= _ROUNDING * np.abs(self.source).max()
+        if not agrees:
             wanted = float(self._on_line(np.array(written))) if self.on_a_line else np.nan
-            told = abs(nearest - wanted) <= _SLACK * float(np.ptp(self.source))
-            nearest = nearest if told else below[-1] / 2 + above[0] / 2
+            agrees = abs(nearest - wanted) <= _SLACK * float(np.ptp(self.source))
+            nearest = nearest if agrees else below[-1] / 2 + above[0] / 2
         found = np.clip(nearest, below[-1], np.nextafter(above[0], -np.inf))  # other rows' values can lie between
-        return float(found), bool(told and found == nearest)
+        return float(found), bool(agrees and found == nearest)
 
     def _middles(self, place: int, written: float) -> tuple[FloatArray, FloatArray]:
         """Return midpoints of a value on each side, and how far those of the same two are off in this column."""
@@ -232,7 +232,7 @@ class _Coded:
     """Shape (n_columns, n_rows)."""
     counts: tuple[IntArray, ...]
     """By column, the rows of each value."""
-    whole: BoolArray
+    complete: BoolArray
     """Shape (n_columns,). Whether no value is missing."""
 
     @classmethod
@@ -250,7 +250,7 @@ class _Coded:
     def order(self, column: int) -> bytes:
         """Return what two columns have in common that order all rows alike, or in opposite ways."""
         codes = self.codes[column]
-        if len(self.counts[column]) == 2 or not self.whole[column]:
+        if len(self.counts[column]) == 2 or not self.complete[column]:
             return bytes(codes.tobytes())
         return bytes(min(codes.tobytes(), (len(self.counts[column]) - 1 - codes).tobytes()))
 
@@ -270,7 +270,7 @@ def _twins(table: _Coded, keep: set[int], grouped: set[int]) -> list[tuple[int, 
     shape = {}
     for column, counts in enumerate(table.counts):
         if len(counts) > 1:
-            alike[table.order(column), bool(table.whole[column])].append(column)
+            alike[table.order(column), bool(table.complete[column])].append(column)
             given = tuple(counts.tolist())
             shape[column] = given if len(counts) == 2 else min(given, given[::-1])
     number = Counter(shape.values())
@@ -297,12 +297,12 @@ def _nested(table: _Coded, candidates: list[int], grouped: set[int], kept: list[
     gone: set[int] = set()
     for column in sorted(candidates, key=lambda column: -len(table.counts[column])):
         n_values = len(table.counts[column])
-        if n_values < 2 or column in grouped or not table.whole[column] or table.surprise(column) > most:
+        if n_values < 2 or column in grouped or not table.complete[column] or table.surprise(column) > most:
             continue
         for of in finest:
             finer = len(table.counts[of]) > n_values and of not in grouped
             opposite = n_values == len(table.counts[of]) == 2 and of in grouped
-            if of not in gone and table.whole[of] and (finer or opposite) and _follows(table, column, of):
+            if of not in gone and table.complete[of] and (finer or opposite) and _follows(table, column, of):
                 found.append((column, of))
                 gone.add(column)
                 break

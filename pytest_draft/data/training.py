@@ -136,7 +136,7 @@ def training_data(
     NotCoveredError
         Where missing values are not counted as they are split: see `require_missing_covered`.
     """
-    return _of_model(whole_data(table, model, target, encoder, origin), origin, model)
+    return _rows_of_model(whole_data(table, model, target, encoder, origin), origin, model)
 
 
 def whole_data(
@@ -192,7 +192,7 @@ def whole_data(
     return TrainingData(rows, indices, names, table.sha256, table.source, unused, raw is not None)
 
 
-def _of_model(data: TrainingData, origin: Origin, model: Model) -> TrainingData:
+def _rows_of_model(data: TrainingData, origin: Origin, model: Model) -> TrainingData:
     """Return the rows and labels that a model was trained on, of those of the whole file (`whole_data`).
 
     Raises

@@ -117,7 +117,7 @@ class Attribute:
         return self.kind != "numeric" and self.values is None
 
     @property
-    def whole(self) -> bool:
+    def integers_only(self) -> bool:
         """Whether its columns hold whole numbers only."""
         return self.gapless or (self.values is not None and all(value.is_integer() for value in self.values))
 

@@ -187,7 +187,9 @@ class Domain:
             lines.append(f"one-hot group {one_line(attribute.name)}: {len(attribute.columns)} columns{none}")
         for kind in ("ordinal", "numeric"):
             for attribute in kinds[kind]:
-                lines.append(f"{kind} {one_line(attribute.name)}: {_told_of(attribute)}{_coarse(attribute) * coarse}")
+                lines.append(
+                    f"{kind} {one_line(attribute.name)}: {_known_values(attribute)}{_coarse(attribute) * coarse}"
+                )
         if missing := [one_line(attribute.name) for attribute in self.attributes if attribute.missing]:
             lines.append(f"that values may be missing in {len(missing)} columns: {', '.join(missing)}")
         return tuple(lines)
@@ -211,7 +213,7 @@ def without(domain: Domain, columns: Collection[int]) -> Domain:
     return Domain(tuple(domain.columns[column] for column in kept), tuple(attributes), domain.source)
 
 
-def _told_of(attribute: Attribute) -> str:
+def _known_values(attribute: Attribute) -> str:
     """Return which values of an ordinal or numeric attribute the adversary knows."""
     if attribute.kind == "numeric":
         return "its lowest and its highest value"

@@ -36,12 +36,12 @@ def exclusive_groups(binary: list[int], columns: Sequence[str], rows: FloatArray
             follower = int(np.argmax(np.where(free, number, -1)))
             group.append(follower)
             free &= ~shared[follower]
-        whole = number[group].sum() == len(rows)
-        while not whole and len(group) > 1 and _is_chance(number[group], len(rows)):
+        in_every_row = number[group].sum() == len(rows)
+        while not in_every_row and len(group) > 1 and _is_chance(number[group], len(rows)):
             group.pop()  # the rarest column, which chance explains
         chance = _chance_of_exclusion(number[group], len(rows))
         if len(group) > 1 and chance <= most:
-            found.add((not whole, chance, tuple(sorted(group))))
+            found.add((not in_every_row, chance, tuple(sorted(group))))
     attributes: list[Attribute] = []
     taken: set[int] = set()
     for dropped, _, group_found in sorted(found):

@@ -59,9 +59,9 @@ def _inferred(name: str, index: int, column: FloatArray) -> Attribute:
         return Attribute(name, "ordinal", (index,), 0.0, 0.0, missing)
     book = np.unique(present)
     low, high = float(book[0]), float(book[-1])
-    whole = bool((book == np.rint(book)).all()) and max(-low, high) <= MAX_WHOLE
+    integers_only = bool((book == np.rint(book)).all()) and max(-low, high) <= MAX_WHOLE
     few = len(book) <= min(MAX_ORDINAL_VALUES, max(2, len(present) // 2))
-    if few or (whole and high - low < MAX_ORDINAL_VALUES):
+    if few or (integers_only and high - low < MAX_ORDINAL_VALUES):
         return Attribute.coded(name, index, book, missing)
     return Attribute(name, "numeric", (index,), low, high, missing)
 

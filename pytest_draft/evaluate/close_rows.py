@@ -63,7 +63,7 @@ def close_rows(truth: Rows, guess: Rows, tolerance: FloatArray, timebox: TimeBox
     left, right = np.ascontiguousarray(left[:, order]), np.ascontiguousarray(right[:, order])
     rank = np.argsort(np.argsort(left[:, 0], kind="stable"), kind="stable")
     with timebox.flag() as stop:
-        start, found, whole = _close(
+        start, found, complete = _close(
             left, right, tolerance[order], first, last, rank, MOST_PAIRS // len(truth) + 1, stop
         )
         rows = np.flatnonzero(_matched(start, found, len(guess), stop) >= 0).astype(np.int64)
@@ -72,7 +72,7 @@ def close_rows(truth: Rows, guess: Rows, tolerance: FloatArray, timebox: TimeBox
         missed = unmatched(*row_identities(truth, guess))[0]
         equal = np.setdiff1d(np.arange(len(truth), dtype=np.int64), missed)
         return Met(max(equal, rows, key=len), min(len(truth), len(guess)))
-    return Met(rows, len(rows) if whole else min(int((np.diff(start) > 0).sum()), len(guess)))
+    return Met(rows, len(rows) if complete else min(int((np.diff(start) > 0).sum()), len(guess)))
 
 
 def close_one_by_one(truth: Rows, guess: Rows, tolerance: FloatArray) -> IntArray:
@@ -121,7 +121,7 @@ def _close(
     where many rows are close to all others, what is left out leaves room for as many pairs.
     """
     start, found = np.zeros(len(left) + 1, dtype=np.int64), np.empty(len(left) * most, dtype=np.int32)
-    whole = True
+    complete = True
     for i in range(len(left)):
         number = 0
         size = last[i] - first[i] if stop[0] == 0 else 0
@@ -134,16 +134,16 @@ def _close(
                     break
             if close:
                 if number == most:
-                    whole = False
+                    complete = False
                     break
                 found[start[i] + number] = j
                 number += 1
         start[i + 1] = start[i] + number
-    return start, found[: start[-1]], whole
+    return start, found[: start[-1]], complete
 
 
 @njit(cache=True, nogil=True)
-def _matched(start: IntArray, found: NDArray[np.int32], n_guesses: int, stop: Flag) -> IntArray:
+def _matched(start: IntArray, partner: NDArray[np.int32], n_guesses: int, stop: Flag) -> IntArray:
     """Return the guess of each row in a maximum matching, -1 where it has none; in a smaller one after a stop.
 
     Each phase searches for shortest augmenting paths from all free rows at once, and takes as many as share no row.
@@ -151,18 +151,18 @@ def _matched(start: IntArray, found: NDArray[np.int32], n_guesses: int, stop: Fl
     n = len(start) - 1
     guess, owner = np.full(n, -1, dtype=np.int64), np.full(n_guesses, -1, dtype=np.int64)
     for i in range(n):
-        for j in found[start[i] : start[i + 1]]:
+        for j in partner[start[i] : start[i + 1]]:
             if owner[j] < 0:
                 guess[i], owner[j] = j, i
                 break
     while True:
-        layer = _layers(start, found, guess, owner)
-        if not _augment(start, found, guess, owner, layer, stop):
+        layer = _layers(start, partner, guess, owner)
+        if not _augment(start, partner, guess, owner, layer, stop):
             return guess
 
 
 @njit(cache=True, nogil=True)
-def _layers(start: IntArray, found: NDArray[np.int32], guess: IntArray, owner: IntArray) -> IntArray:
+def _layers(start: IntArray, partner: NDArray[np.int32], guess: IntArray, owner: IntArray) -> IntArray:
     """Return how many pairs a path from a free row takes to reach each row, no deeper than to the first free guess."""
     n = len(guess)
     layer, queue = np.full(n, -1, dtype=np.int64), np.empty(n, dtype=np.int64)
@@ -174,7 +174,7 @@ def _layers(start: IntArray, found: NDArray[np.int32], guess: IntArray, owner: I
     while head < tail and layer[queue[head]] <= deepest:
         i = queue[head]
         head += 1
-        for j in found[start[i] : start[i + 1]]:
+        for j in partner[start[i] : start[i + 1]]:
             k = owner[j]
             if k < 0:
                 deepest = layer[i]
@@ -186,7 +186,7 @@ def _layers(start: IntArray, found: NDArray[np.int32], guess: IntArray, owner: I
 
 @njit(cache=True, nogil=True)
 def _augment(
-    start: IntArray, found: NDArray[np.int32], guess: IntArray, owner: IntArray, layer: IntArray, stop: Flag
+    start: IntArray, partner: NDArray[np.int32], guess: IntArray, owner: IntArray, layer: IntArray, stop: Flag
 ) -> int:
     """Change the matching along paths down the layers from free rows to free guesses; return how many there were."""
     number = 0
@@ -200,7 +200,7 @@ def _augment(
             if arc[i] == start[i + 1]:
                 depth -= 1
                 continue
-            j = np.int64(found[arc[i]])
+            j = np.int64(partner[arc[i]])
             arc[i] += 1
             k = owner[j]
             if k >= 0 and layer[k] == layer[i] + 1:

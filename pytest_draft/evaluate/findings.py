@@ -94,60 +94,62 @@ def evaluate(
     comparison = Comparison(alone=knowledge is not None and knowledge.informed)
     guess = _Guess.of(reconstruction, len(unknown), comparison, seed)
     truth, rebuilt, free, certain = data.rows[unknown], guess.rows, guess.free, guess.certain
-    whole = Compared("", data.rows, unknown, rebuilt, free, guess.labels, domain, known, comparison, seed, timebox)
+    overall = Compared("", data.rows, unknown, rebuilt, free, guess.labels, domain, known, comparison, seed, timebox)
     if alternatives is not None:
-        whole = replace(whole, sampled=alternatives.sampled)
-    whole = replace(whole, known_others=known_others)
-    perfect = whole.perfect()
-    singled_out = whole.singled_out(perfect)
+        overall = replace(overall, sampled=alternatives.sampled)
+    overall = replace(overall, known_others=known_others)
+    perfect = overall.perfect()
+    singled_out = overall.singled_out(perfect)
     in_their_place = guess.ordered and identity.status == "confirmed"
     in_order = None
     if in_their_place:
-        in_order = len(Comparison(alone=True).met(truth, rebuilt, whole.weights, timebox).rows)
-    error, split_half, ideal = whole.error(), whole.split_half, whole.ideal
+        in_order = len(Comparison(alone=True).met(truth, rebuilt, overall.weights, timebox).rows)
+    error, split_half, ideal = overall.error(), overall.split_half, overall.ideal
     original_error = error
     if any(attribute.kind == "one-hot" for attribute in domain.attributes):  # else each column is an attribute
-        original_error = comparison.distance(truth, rebuilt, original_weights(domain, known), whole.step)
-    parts = Parts.of(whole, guess.seen, identity)
+        original_error = comparison.distance(truth, rebuilt, original_weights(domain, known), overall.step)
+    parts = Parts.of(overall, guess.seen, identity)
     figures = {name: part.figures() for name, part in parts.by_name.items()}
     numeric = numeric_figures(
         truth,
         rebuilt,
-        whole.partners if whole.numeric else None,
+        overall.partners if overall.numeric else None,
         len(perfect.rows),
         error.exact,
         domain,
-        whole.weights,
+        overall.weights,
         seed,
         timebox,
         comparison=comparison,
         in_order=in_their_place,
     )
     sliced, sliced_on_other_scales = _sliced(
-        whole if parts.seen is None or parts.seen.comparison.share < 1 else parts.seen, slices, data
+        overall if parts.seen is None or parts.seen.comparison.share < 1 else parts.seen, slices, data
     )
     labelled = labelled_figures(parts.base, data.labels, n_classes)
-    rescaled = rescaled_figures([whole, *(part for name, part in parts.by_name.items() if name != "fully_determined")])
-    random = whole.random()  # takes the longest, as do all that follow
+    rescaled = rescaled_figures(
+        [overall, *(part for name, part in parts.by_name.items() if name != "fully_determined")]
+    )
+    random = overall.random()  # takes the longest, as do all that follow
     for name, part in parts.by_name.items():
         figures[name] = replace(figures[name], random_error=part.random().error)
-    determined, open_values = whole.values(~free), whole.values(free)
+    determined, open_values = overall.values(~free), overall.values(free)
     inside = inliers(data.rows, timebox) if inside is None else inside
-    inner, outer = (None, None) if inside is None else whole.individuals(perfect.rows, inside)
-    single = certain_unique_rows(reconstruction, identity, whole, certain)
+    inner, outer = (None, None) if inside is None else overall.individuals(perfect.rows, inside)
+    single = certain_unique_rows(reconstruction, identity, overall, certain)
     significance = None
     if holdout is not None and not comparison.alone:
-        significance = leak_significance(data.rows, unknown, rebuilt, holdout, whole.weights, seed, timebox)
+        significance = leak_significance(data.rows, unknown, rebuilt, holdout, overall.weights, seed, timebox)
     return Findings(
         n_rows=len(truth),
-        n_columns=whole.n_counted,
+        n_columns=overall.n_counted,
         error=error,
         original_error=original_error,
         perfect_rows=len(perfect.rows),
         singled_out_rows=len(singled_out.rows),
-        unique_rows=int(whole.unique.sum()),
+        unique_rows=int(overall.unique.sum()),
         rows_in_order=in_order,
-        free_share=float(free[:, whole.unknown_attributes].mean()),
+        free_share=float(free[:, overall.unknown_attributes].mean()),
         random=random,
         split_half=split_half,
         identity=identity,
@@ -164,12 +166,12 @@ def evaluate(
         rebuilt_rows=guess.rebuilt_rows,
         most_perfect_rows=perfect.bound,
         most_singled_out_rows=singled_out.bound,
-        certain=None if certain is None else whole.values(certain),
-        constrained=None if certain is None else whole.values(~free & ~certain),
-        certain_rows=None if certain is None else int(certain[:, whole.unknown_attributes].all(axis=1).sum()),
-        proved_values=proved_values_of(reconstruction.proved_values, truth, whole.weights.counted),
+        certain=None if certain is None else overall.values(certain),
+        constrained=None if certain is None else overall.values(~free & ~certain),
+        certain_rows=None if certain is None else int(certain[:, overall.unknown_attributes].all(axis=1).sum()),
+        proved_values=proved_values_of(reconstruction.proved_values, truth, overall.weights.counted),
         numeric=None if numeric is None else numeric.with_random(random),
-        row_errors=whole.row_errors(),
+        row_errors=overall.row_errors(),
         raw=None if raw is None else _raw(truth, rebuilt, raw, domain, known, comparison, timebox),
         slices=sliced,
         rescaled_slices=sliced_on_other_scales,
@@ -182,9 +184,9 @@ def evaluate(
         most_certain_unique_rows=None if single is None or single[0] == single[1] else single[1],
         labelled=labelled,
         ideal=ideal,
-        informed=whole.informed,
+        informed=overall.informed,
         ambiguity=None if alternatives is None else alternatives.facts,
-        columns=column_figures(whole),
+        columns=column_figures(overall),
     )
 
 

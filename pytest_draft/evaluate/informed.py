@@ -73,7 +73,7 @@ class _Each:
     near: BoolArray
     near_without_file: BoolArray
     """`near` and `near_without_file`, shape (n_rows, n_columns): as of `_right`."""
-    told: BoolArray
+    determined: BoolArray
     """Shape (n_rows, n_unknown_attributes)."""
 
 
@@ -88,7 +88,7 @@ class KnownOthers:
     guess: Rows
     without_file: Rows
     """`guess` and `without_file`, shape (n_rows, n_columns)."""
-    told: BoolArray
+    determined: BoolArray
     """Shape (n_rows, n_attributes). Which values have no other value left."""
     exact: BoolArray
     exact_without_file: BoolArray
@@ -115,12 +115,12 @@ class KnownOthers:
         attributes : sequence of int or None
             Those whose columns are left; None for all.
         """
-        kept = list(range(self.told.shape[1]) if attributes is None else attributes)
+        kept = list(range(self.determined.shape[1]) if attributes is None else attributes)
         return replace(
             self,
             guess=change(self.guess),
             without_file=change(self.without_file),
-            told=self.told[:, kept],
+            determined=self.determined[:, kept],
             exact=self.exact[:, kept],
             exact_without_file=self.exact_without_file[:, kept],
             is_numeric=self.is_numeric[kept],
@@ -149,7 +149,7 @@ class KnownOthers:
             of_rows=len(training_rows),
             guess=self.guess[kept],
             without_file=self.without_file[kept],
-            told=self.told[kept],
+            determined=self.determined[kept],
             exact=self.exact[kept],
             exact_without_file=self.exact_without_file[kept],
             halves=tuple(halves),
@@ -197,8 +197,8 @@ class KnownOthers:
             matched_error_without_file=without,
             split_half_error=split_half,
             shrinks=min(1.0, split_half / of_few) if of_few else 1.0,
-            told_values=float(each.told.mean()),
-            told_rows=float(each.told.all(axis=1).mean()),
+            told_values=float(each.determined.mean()),
+            told_rows=float(each.determined.all(axis=1).mean()),
             near_values=float(each.near[:, weights.counted].mean()),
             near_rows=float(each.near.all(axis=1).mean()),
             near_values_without_file=float(each.near_without_file[:, weights.counted].mean()),
@@ -219,8 +219,8 @@ class KnownOthers:
         for place, attribute in enumerate(domain.attributes[a] for a in unknown):
             columns = list(attribute.columns)
             near, without = (right[:, columns].all(axis=1) for right in (each.near, each.near_without_file))
-            told = float(each.told[:, place].mean())
-            found.append(InformedColumn(attribute.name, told, float(near.mean()), float(without.mean())))
+            determined = float(each.determined[:, place].mean())
+            found.append(InformedColumn(attribute.name, determined, float(near.mean()), float(without.mean())))
         return tuple(found)
 
     def slices(
@@ -232,15 +232,15 @@ class KnownOthers:
             inside = one.holds(data.rows[self.rows], data.labels[self.rows], data.columns)
             if inside.sum() < LEAST_ROWS:
                 continue
-            told = each.told[inside]
+            determined = each.determined[inside]
             found.append(
                 InformedSlice(
                     name=one.name,
                     rows=int(inside.sum()),
                     error=float(each.error[inside].mean()),
                     error_without_file=float(each.error_without_file[inside].mean()),
-                    told_values=float(told.mean()),
-                    told_rows=float(told.all(axis=1).mean()),
+                    told_values=float(determined.mean()),
+                    told_rows=float(determined.all(axis=1).mean()),
                     near_rows=float(each.near[inside].all(axis=1).mean()),
                     near_rows_without_file=float(each.near_without_file[inside].all(axis=1).mean()),
                 )
@@ -254,11 +254,11 @@ class KnownOthers:
             differences(mine, guess, weights)[:, weights.counted].sum(axis=1) / weights.total for guess in tables
         )
         near, near_without = (_right(mine, guess, weights) for guess in tables)
-        return _Each(error, without, near, near_without, self.told[:, list(unknown)])
+        return _Each(error, without, near, near_without, self.determined[:, list(unknown)])
 
 
 def informed_figures(
-    found: KnownOthers,
+    known_others: KnownOthers,
     domain: Domain,
     data: TrainingData,
     known: Sequence[int],
@@ -279,13 +279,13 @@ def informed_figures(
     """
     unknown = [a for a in range(len(domain.attributes)) if a not in known]
     weights = near(encoded_weights(domain, known), data.rows)
-    whole = found.figures(data.rows, weights, unknown, timebox)
-    if whole is None:
+    overall = known_others.figures(data.rows, weights, unknown, timebox)
+    if overall is None:
         return None
     return replace(
-        whole,
-        columns=found.columns(data.rows, weights, domain, unknown),
-        slices=found.slices(data, weights, unknown, slices),
+        overall,
+        columns=known_others.columns(data.rows, weights, domain, unknown),
+        slices=known_others.slices(data, weights, unknown, slices),
     )
 
 
@@ -341,7 +341,7 @@ def known_others(
     if held is None:
         return None
     timebox.require()
-    held, nothing = held.with_known(everyone.rows, known), _without_file(held).with_known(everyone.rows, known)
+    held, nothing = held.with_known(everyone.rows, known), _held_without_file(held).with_known(everyone.rows, known)
     weights = encoded_weights(domain, known)
     donors = np.arange(n_rows)
     if n_rows > MOST_DONORS:
@@ -354,7 +354,7 @@ def known_others(
     for mine, theirs in (pair, pair[::-1]) if size else ():
         timebox.require()
         others = looked_at[theirs]
-        guesses, without_file = (_of_half(one, everyone, mine, others, weights, rng) for one in (held, nothing))
+        guesses, without_file = (_guesses_of_half(one, everyone, mine, others, weights, rng) for one in (held, nothing))
         halves.append(Half(looked_at[mine], guesses, without_file, rows[others]))
     truth = rows[looked_at]
     with_file, without = (guesses_of(one, everyone, all_of_them, donors) for one in (held, nothing))
@@ -367,7 +367,7 @@ def known_others(
         of_rows=len(unknown),
         guess=best_by_others(with_file, truth, weights, domain),
         without_file=best_by_others(without, truth, weights, domain),
-        told=held.told(),
+        determined=held.determined(),
         exact=exact,
         exact_without_file=exact_without,
         is_numeric=np.array([attribute.kind == "numeric" for attribute in domain.attributes]),
@@ -405,7 +405,7 @@ def _bits(
         return cell_bits(truth, rows, stop)
 
 
-def _of_half(
+def _guesses_of_half(
     held: Held, everyone: KnownRows, mine: IntArray, others: IntArray, weights: Weights, rng: np.random.Generator
 ) -> tuple[Rows, ...]:
     """Return guesses of some rows, given by their places in what is held, from other rows."""
@@ -426,7 +426,7 @@ def _exact(guesses: Sequence[Rows], guesser: Guesser, truth: Rows) -> BoolArray:
     return found
 
 
-def _without_file(held: Held) -> Held:
+def _held_without_file(held: Held) -> Held:
     """Return what the domain alone leaves."""
     (upper, negative), may_miss = held.domain.reach.T, held.domain.by_column(lambda attribute: attribute.missing)
     lower, upper, may_miss = (np.tile(of_column, (len(held.rows), 1)) for of_column in (-negative, upper, may_miss))

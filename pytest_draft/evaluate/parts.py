@@ -83,7 +83,7 @@ class Parts:
     """Rebuilt rows in which nothing is guessed, of those."""
 
     @classmethod
-    def of(cls, whole: Compared, seen: BoolArray | None, identity: Identity) -> Parts:
+    def of(cls, overall: Compared, seen: BoolArray | None, identity: Identity) -> Parts:
         """Return the parts of a comparison.
 
         Parameters
@@ -91,9 +91,9 @@ class Parts:
         seen : ndarray of bool, shape (n_unknown,), or None
             Which rebuilt rows some tree has seen; None where nobody knows.
         """
-        part = _seen_only(whole, seen, identity)
-        base = part or whole
-        fully = np.flatnonzero(~base.free[: base.n_rows, whole.unknown_attributes].any(axis=1))
+        part = _seen_only(overall, seen, identity)
+        base = part or overall
+        fully = np.flatnonzero(~base.free[: base.n_rows, overall.unknown_attributes].any(axis=1))
         return cls(
             seen=part,
             informative=_informative(base),

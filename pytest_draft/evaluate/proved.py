@@ -23,12 +23,12 @@ from pytest_draft.matching import row_identities, unmatched
 
 
 def certain_unique_rows(
-    reconstruction: Reconstruction, identity: Identity, whole: Compared, certain: BoolArray | None
+    reconstruction: Reconstruction, identity: Identity, overall: Compared, certain: BoolArray | None
 ) -> tuple[int, int] | None:
     """Return how many unique rows are proved, at least and at most; None where nothing is proved of single rows."""
     if identity.status not in ("confirmed", "order differs"):  # what is proved is of other people
         return None
-    truth, unique = whole.rows[whole.unknown], whole.unique
+    truth, unique = overall.rows[overall.unknown], overall.unique
     if reconstruction.proved is not None and reconstruction.provable is not None:
         least, most = (
             int(np.isin(mine[unique], theirs).sum())
@@ -39,7 +39,7 @@ def certain_unique_rows(
         return least, max(least, most)
     if certain is None:
         return None
-    mine, theirs = row_identities(truth, whole.rebuilt[certain[:, whole.unknown_attributes].all(axis=1)])
+    mine, theirs = row_identities(truth, overall.rebuilt[certain[:, overall.unknown_attributes].all(axis=1)])
     found = int(np.isin(mine[unique], theirs).sum())
     return found, found
 

@@ -34,7 +34,7 @@ def rescaled_figures(parts: Sequence[Compared]) -> tuple[tuple[Part, Compared | 
     None of the rows in which nothing is guessed: rows of numbers are hardly ever whole without a guess.
     """
     return tuple(
-        (_of_sample(scaled), None) if scaled.many else (scaled.figures(), scaled)
+        (_figures_of_sample(scaled), None) if scaled.many else (scaled.figures(), scaled)
         for part in parts
         if part.numeric
         for _, scaled in on_other_scales(part)
@@ -65,7 +65,7 @@ def _on_scale(compared: Compared, scale: RisingScale, name: ScaleName, on: str) 
 
 
 @dataclass(frozen=True, eq=False)
-class _Beside:
+class _Closeness:
     """How close rows are to others that they are matched to, which of them meet one, and the share of exact values."""
 
     error: Distance
@@ -73,7 +73,7 @@ class _Beside:
     exact: float
 
 
-def _of_sample(compared: Compared) -> Part:
+def _figures_of_sample(compared: Compared) -> Part:
     """Return the figures on a sample of true rows, each beside a row of its own among all rebuilt ones.
 
     Samples of true rows stand beside all other people's rows in the split-half baseline, and beside as many
@@ -83,13 +83,13 @@ def _of_sample(compared: Compared) -> Part:
     rng = np.random.default_rng([compared.seed, 46])
     truth, pool = compared.rows[compared.unknown], compared.rebuilt[: max(1, compared.n_rows)]
     number = min(FEW_ROWS, len(pool), len(compared.rows) // 2)
-    attack = _beside(compared, truth[rng.choice(len(truth), number, replace=False)], pool)
+    attack = _closeness(compared, truth[rng.choice(len(truth), number, replace=False)], pool)
     others, guesses = [], []
     for _ in range(NUMBERS.splits_when_large):
         sample = rng.choice(compared.unknown, number, replace=False)
         rest = np.setdiff1d(np.arange(len(compared.rows)), sample)
-        others.append(_beside(compared, compared.rows[sample], compared.rows[rest]))
-        guesses.append(_beside(compared, compared.rows[sample], compared.domain.uniform(len(pool), rng)))
+        others.append(_closeness(compared, compared.rows[sample], compared.rows[rest]))
+        guesses.append(_closeness(compared, compared.rows[sample], compared.domain.uniform(len(pool), rng)))
     found = [one for one in others if one is not None]
     random = [one.error.lower for one in guesses if one is not None]
     split_half = Baseline(None, None, 0, number)
@@ -119,12 +119,12 @@ def _of_sample(compared: Compared) -> Part:
     )
 
 
-def _beside(compared: Compared, truth: Rows, pool: Rows) -> _Beside | None:
+def _closeness(compared: Compared, truth: Rows, pool: Rows) -> _Closeness | None:
     """Return how close true rows are to the rows of a pool that they are matched to; None without the time."""
     partners = Comparison().partners(pool, truth, compared.weights, compared.step)
     if partners is None:
         return None
-    return _Beside(
+    return _Closeness(
         paired_distance(truth, pool[partners], compared.weights),
         Comparison().met(truth, pool, compared.weights, compared.step),
         share_exact(truth, pool[partners], np.flatnonzero(compared.weights.tolerance)),

@@ -146,7 +146,7 @@ def _shared(rows: Rows, holdout: Rows, rng: np.random.Generator) -> tuple[int, f
     return shared, expected, not any(rest) or shared > expected + MOST_DEVIATIONS * deviation
 
 
-def caveats(found: Significance | None, holdout: Rows, domain: Domain, informed: bool = False) -> list[str]:
+def caveats(drawn: Significance | None, holdout: Rows, domain: Domain, informed: bool = False) -> list[str]:
     """Say why a leak p-value is missing, or not what it seems.
 
     Parameters
@@ -162,25 +162,25 @@ def caveats(found: Significance | None, holdout: Rows, domain: Domain, informed:
     """
     if informed:
         return ["no leak p-value: an informed adversary rebuilds single rows, no dataset"]
-    if found is None:
+    if drawn is None:
         return ["no leak p-value: the time was out before the first draw from the holdout; give --draft-budget more"]
     said = []
-    if found.draws < DRAWS:
-        said.append(f"the leak p-value is of {found.draws} of {DRAWS} draws from the holdout, then the time was out")
-    if found.rows < found.rebuilt_rows:
+    if drawn.draws < DRAWS:
+        said.append(f"the leak p-value is of {drawn.draws} of {DRAWS} draws from the holdout, then the time was out")
+    if drawn.rows < drawn.rebuilt_rows:
         said.append(
-            f"the leak p-value is of samples of {found.rows:,} of {found.rebuilt_rows:,} rows: among so many, other "
+            f"the leak p-value is of samples of {drawn.rows:,} of {drawn.rebuilt_rows:,} rows: among so many, other "
             "people's rows find near ones too, so a large p-value does not say that there is no leak"
         )
-    if len(holdout) < 2 * found.rows:
+    if len(holdout) < 2 * drawn.rows:
         said.append(
-            f"the holdout has {len(holdout):,} rows, and each draw takes {found.rows:,} of them: draws are too much "
+            f"the holdout has {len(holdout):,} rows, and each draw takes {drawn.rows:,} of them: draws are too much "
             "alike, so the leak p-value is too extreme; give at least twice as many rows, better ten times"
         )
-    if found.overlaps:
+    if drawn.overlaps:
         said.append(
-            f"the holdout shares {found.shared_rows:,} rows with the training data, and chance explains about "
-            f"{found.shared_by_chance:,.0f}: rows that were trained on hide a leak, so the leak p-value means nothing; "
+            f"the holdout shares {drawn.shared_rows:,} rows with the training data, and chance explains about "
+            f"{drawn.shared_by_chance:,.0f}: rows that were trained on hide a leak, so the leak p-value means nothing; "
             "give rows that were not trained on"
         )
     if outside := domain.outside(holdout.astype(np.float64)):

@@ -111,7 +111,7 @@ class Sliced:
         if not slices:
             return []
         distance = self._distance(pairs)
-        attacked = [self._of_slice(one, pairs, distance) for one in slices]
+        attacked = [self._figures_of_slice(one, pairs, distance) for one in slices]
         split_half = self._baselines(slices, self._halvings())
         random = self._baselines(slices, self._guesses())
         baselines = zip(attacked, random, split_half, strict=True)
@@ -125,10 +125,10 @@ class Sliced:
         distance: FloatArray = apart[:, self._weights.counted].sum(axis=1) / self._weights.total
         return distance
 
-    def _of_slice(self, one: Slice, pairs: _Pairs, distance: FloatArray | None) -> Measured:
+    def _figures_of_slice(self, figured: Slice, pairs: _Pairs, distance: FloatArray | None) -> Measured:
         """Return the figures of a slice of the reconstruction, without its baselines."""
-        both = self._both_sides(one, pairs, distance)
-        unique = one.holds(pairs.truth, pairs.labels, self.data.columns) & self.unique
+        both = self._both_sides(figured, pairs, distance)
+        unique = figured.holds(pairs.truth, pairs.labels, self.data.columns) & self.unique
         return Measured(
             rebuilt_rows=both.guessed,
             error=both.error or Distance(0.0, 1.0, None),

@@ -150,13 +150,13 @@ def identify_stripped(
 
 def _better_rate(model: LeafModel[OutputEvidence], at_leaves: FloatArray) -> tuple[float, float]:
     """Return by how much another rate of draws explains the leaves better, and how many times the stated one it is."""
-    told = model.total(at_leaves)
+    stated = model.total(at_leaves)
     found = [
         (replace(model, evidence=model.evidence._replace(rate=times * model.evidence.rate)).total(at_leaves), times)
         for times in OTHER_RATES
     ]
     best, times = max(found)
-    return best - told, times
+    return best - stated, times
 
 
 def _expected_of_right_rows(
@@ -175,8 +175,8 @@ def _expected_of_right_rows(
         if isinstance(forest.observation, Answers):
             outputs = outputs_of(forest.observation, forest.observation.answered(draws), most)
         else:
-            told = distinct.sum(axis=1) * (forest.distinct is not None)
-            outputs = counted_leaves(draws.astype(np.int64), told.astype(np.int64))
+            different = distinct.sum(axis=1) * (forest.distinct is not None)
+            outputs = counted_leaves(draws.astype(np.int64), different.astype(np.int64))
         found.append(replace(model, evidence=model.evidence._replace(outputs=outputs)).total(at_leaves))
     return float(np.mean(found)), float(np.std(found))
 

@@ -17,7 +17,7 @@ import numpy as np
 from pytest_draft.ambiguity import behind_counts, behind_outputs
 from pytest_draft.ambiguity.alternatives import Alternatives, AlternativesSearch
 from pytest_draft.ambiguity.counted import counted_by
-from pytest_draft.ambiguity.gaps import tell_gaps_only
+from pytest_draft.ambiguity.gaps import thresholds_only_mark_gaps
 from pytest_draft.arrays import IntArray
 from pytest_draft.artifact.occurrences import lacks_seeds
 from pytest_draft.attack.groups import KnownRows
@@ -38,7 +38,7 @@ MOST_ENTRIES = 40_000_000
 """Most (tree, row) pairs of which other datasets are looked for: each takes some 40 bytes."""
 
 
-class Beside:
+class SideSearches:
     """What runs beside the attack of one examination, and ends with it.
 
     Parameters
@@ -59,7 +59,7 @@ class Beside:
         self._box = record.limits.box(ALTERNATIVES_SHARE)
         self._search: AlternativesSearch | None = None
 
-    def __enter__(self) -> Beside:
+    def __enter__(self) -> SideSearches:
         return self
 
     def __exit__(
@@ -88,7 +88,7 @@ class Beside:
             draws_known = times is not None
             if times is None:
                 proved, times = False, np.ones((forest.n_trees, data.n_rows), dtype=np.int64)
-                if is_numeric(inputs.domain) and not tell_gaps_only(forest, inputs.domain, data.rows):
+                if is_numeric(inputs.domain) and not thresholds_only_mark_gaps(forest, inputs.domain, data.rows):
                     return
                 if not forest.draws.drawn:
                     counted = None if forest.observation.exact else counted_by(forest, data.rows, data.labels)
@@ -105,7 +105,7 @@ class Beside:
                     everyone,
                     self._unknown,
                     inputs.case.seed,
-                    self._record.limits.whole.first(INFORMED_SHARE),
+                    self._record.limits.total.first(INFORMED_SHARE),
                     known=self._known,
                     extremes=extremes,
                     proved=proved,
@@ -113,7 +113,7 @@ class Beside:
                 )
         if self.known_others is not None:
             informed = informed_figures(
-                self.known_others, inputs.domain, data, self._known, inputs.slices, self._record.limits.whole
+                self.known_others, inputs.domain, data, self._known, inputs.slices, self._record.limits.total
             )
             self._record.facts = replace(self._record.facts, informed=informed)
             self._record.keep_known()
@@ -193,7 +193,7 @@ class Beside:
             return None
         with self._record.clock("alternatives"):
             found = self._search.result()
-        self._record.limits.heed(self._box, "search for other datasets")
+        self._record.limits.note_clock(self._box, "search for other datasets")
         if found is None and self._search.explained:
             self._record.fall_short(
                 "the time was out before it was known how close anybody could get: give it more with --draft-budget"

@@ -30,7 +30,7 @@ def audit(opened: Opened, inputs: Inputs | None, record: FlowRecord) -> None:
     """
     with record.clock("read"):
         box = record.limits.within(INSPECT_SHARE)
-        found = audit_file(opened.artifact, opened.given, opened.data, box, opened.whole)
+        found = audit_file(opened.artifact, opened.given, opened.data, box, opened.all_rows)
         artifact = replace(record.facts.artifact, contents=found.contents, structure=found.structure)
         record.facts = replace(record.facts, artifact=artifact)
     if (why := found.contents.why_not_judged) is not None:
@@ -43,7 +43,7 @@ def audit(opened: Opened, inputs: Inputs | None, record: FlowRecord) -> None:
 def _audit_entropy(inputs: Inputs, record: FlowRecord) -> None:
     """Note how much of the uncertainty about the rows the model takes away; whatever is wrong is kept."""
     case, model, domain = inputs.case, inputs.model, inputs.domain
-    box = record.limits.box(AUDIT_SHARE) if case.attack else record.limits.whole
+    box = record.limits.box(AUDIT_SHARE) if case.attack else record.limits.total
     if Adversary.parse(case.adversary).has_side_knowledge:
         why = "what a model tells besides an adversary's side knowledge is not covered yet"
         record.facts = replace(record.facts, not_audited=why)
@@ -58,7 +58,7 @@ def _audit_entropy(inputs: Inputs, record: FlowRecord) -> None:
                 record.facts = replace(record.facts, entropy=entropy)
     except DraftError as error:
         record.facts = replace(record.facts, not_audited=str(error))
-    record.limits.heed(box, "entropy audit")
+    record.limits.note_clock(box, "entropy audit")
 
 
 def narrow_entropy(problem: Problem, reconstruction: Reconstruction, inputs: Inputs, record: FlowRecord) -> None:

@@ -94,9 +94,9 @@ class Counted(Attack):
             found = identify(forest, problem, data, reconstruction, search)
         else:
             everyone = all_rows(forest, inputs.case.adversary, data)
-            found = identify_granted(forest, everyone, limits.whole, draws_known=self._problem.groups.draws_known)
+            found = identify_granted(forest, everyone, limits.total, draws_known=self._problem.groups.draws_known)
         found = self._by_thresholds(found, data, limits)
-        limits.heed(box, "identity check")
+        limits.note_clock(box, "identity check")
         return found
 
     def _by_thresholds(self, identity: Identity, data: TrainingData, limits: TimeLimits) -> Identity:
@@ -105,7 +105,7 @@ class Counted(Attack):
 
     def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Shortfall:
         """Say which counts, or which likelihood, it has not reached."""
-        limit, remedy = limits.of_attack()
+        limit, remedy = limits.attack_limit()
         reasons: tuple[str, ...] = ()
         likelier = reconstruction.status == "likeliest" and self._truth_is_likelier(data, reconstruction)
         if likelier:
@@ -176,4 +176,4 @@ class CountedStates(Counted):
         if not self._problem.groups.draws_known:
             return identity
         everyone = all_rows(self._forest, self._inputs.case.adversary, data)
-        return identify_values(identity, self._forest, everyone, timebox=limits.whole)
+        return identify_values(identity, self._forest, everyone, timebox=limits.total)

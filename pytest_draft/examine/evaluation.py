@@ -55,7 +55,7 @@ def note_findings(
             known_others=known_others,
         )
         record.facts = replace(record.facts, findings=findings)
-        record.limits.heed(inputs.timebox, "evaluation")
+        record.limits.note_clock(inputs.timebox, "evaluation")
     if holdout is not None:
         informed = knowledge is not None and knowledge.informed
         record.note(*caveats(findings.significance, holdout.rows, domain, informed))

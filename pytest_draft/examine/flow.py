@@ -15,7 +15,7 @@ from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import DraftError, InfeasibleError, NotCoveredError, OutOfTimeError
 from pytest_draft.evaluate.identity import OR_IN_ANOTHER_ORDER
-from pytest_draft.examine.alternatives import Beside
+from pytest_draft.examine.alternatives import SideSearches
 from pytest_draft.examine.attack import Attack
 from pytest_draft.examine.audit import audit, narrow_entropy
 from pytest_draft.examine.evaluation import note_findings
@@ -27,14 +27,14 @@ from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.identity import Identity
 from pytest_draft.facts.reconstruction import Reconstruction
-from pytest_draft.progress import Tell
+from pytest_draft.progress import ProgressListener
 from pytest_draft.timebox import CLOCK
 
 
 def examine(
     case: Case,
     data: object = None,
-    tell: Tell | None = None,
+    listener: ProgressListener | None = None,
     keep: Callable[[Examination], None] | None = None,
     enough: Stopping | None = None,
 ) -> tuple[Examination, Reconstruction | None]:
@@ -44,7 +44,7 @@ def examine(
     ----------
     data : object, optional
         Training data in memory (`TrainingData`, a DataFrame, or ``(X, y)``), in place of `Case.data`.
-    tell : callable, optional
+    listener : callable, optional
         Gets a `Progress` at each stage.
     keep : callable, optional
         Gets what is known once all is read, and when more is: the examination as it would be if it ended there.
@@ -58,8 +58,8 @@ def examine(
     reconstruction : Reconstruction or None
         The rebuilt rows as they are written, where there are some.
     """
-    record = FlowRecord(case, tell, keep)
-    with CLOCK.heard_by(record.clock.tell):
+    record = FlowRecord(case, listener, keep)
+    with CLOCK.heard_by(record.clock.notify):
         return _examined(case, data, record, enough)
 
 
@@ -83,8 +83,8 @@ def _examined(
         if not case.attack:
             record.status("not asked")
         else:
-            with Beside(inputs, record) as beside:
-                _judge(inputs, beside, record, enough)
+            with SideSearches(inputs, record) as side_searches:
+                _judge(inputs, side_searches, record, enough)
     except NotCoveredError as error:
         record.status("not covered", str(error))
     except DraftError as error:
@@ -113,40 +113,40 @@ def _read_and_audited(case: Case, data: object, record: FlowRecord) -> Inputs:
     return inputs
 
 
-def _judge(inputs: Inputs, beside: Beside, record: FlowRecord, enough: Stopping | None) -> None:
+def _judge(inputs: Inputs, side_searches: SideSearches, record: FlowRecord, enough: Stopping | None) -> None:
     """Find out what somebody gets who knows all other rows, then attack for as long as that leaves anything open."""
     kind = kind_of(inputs)
     if kind.share is not None:
         record.limits.give_attack(kind.share)
-    beside.look()
-    if enough is None or not _settled_soon(kind, beside, record, enough):
-        attack = _prepared(kind, beside, record)
-        beside.begin(attack)
-        _compare(attack, _rebuilt(attack, record), beside, record)
+    side_searches.look()
+    if enough is None or not _settled_soon(kind, side_searches, record, enough):
+        attack = _prepared(kind, side_searches, record)
+        side_searches.begin(attack)
+        _compare(attack, _rebuilt(attack, record), side_searches, record)
 
 
-def _prepared(kind: Kind, beside: Beside, record: FlowRecord) -> Attack:
+def _prepared(kind: Kind, side_searches: SideSearches, record: FlowRecord) -> Attack:
     """Build an attack; note what is known by that alone."""
-    inputs, case = beside.inputs, beside.inputs.case
+    inputs, case = side_searches.inputs, side_searches.inputs.case
     with record.clock("build"):
         attack = kind.attack(inputs, Search(record.limits.attack, case.seed, case.workers, record.clock))
     record.facts = replace(record.facts, domain=inputs.domain_facts(attack.granted))
     record.note(*attack.notes)
     record.doubt(*attack.reasons)
     if attack.extremes is not None and attack.extremes.decoded:  # which reveal more of each row
-        beside.look(attack.extremes)
+        side_searches.look(attack.extremes)
     return attack
 
 
-def _settled_soon(kind: Kind, beside: Beside, record: FlowRecord, enough: Stopping) -> bool:
+def _settled_soon(kind: Kind, side_searches: SideSearches, record: FlowRecord, enough: Stopping) -> bool:
     """Attack for a short time where that promises to be enough; return whether it was, else forget it."""
     if not enough.promises(record.examination()):
         return False
     before, whole = record.facts, record.limits.attack
     record.limits.hurry_attack()
     try:
-        attack = _prepared(kind, beside, record)
-        _compare(attack, _rebuilt(attack, record), beside, record)
+        attack = _prepared(kind, side_searches, record)
+        _compare(attack, _rebuilt(attack, record), side_searches, record)
     except OutOfTimeError:
         record.status("no solution", record.limits.before_a_dataset())
     why = enough.decided(record.examination())
@@ -169,9 +169,9 @@ def _rebuilt(attack: Attack, record: FlowRecord) -> Reconstruction:
     return reconstruction
 
 
-def _compare(attack: Attack, reconstruction: Reconstruction, beside: Beside, record: FlowRecord) -> None:
+def _compare(attack: Attack, reconstruction: Reconstruction, side_searches: SideSearches, record: FlowRecord) -> None:
     """Say whose rows these are, where the attack stopped short, and how close it came."""
-    inputs, data = beside.inputs, beside.inputs.data
+    inputs, data = side_searches.inputs, side_searches.inputs.data
     if data is None:
         record.doubt("no training data are given to compare with: add --draft-data")
         return
@@ -191,8 +191,8 @@ def _compare(attack: Attack, reconstruction: Reconstruction, beside: Beside, rec
     record.fall_short(*shortfall.reasons)
     n_unknown = data.n_rows if inputs.knowledge is None else len(inputs.knowledge.unknown)
     if attack.any_size or len(reconstruction.rows) == n_unknown:
-        alternatives = beside.alternatives(data, reconstruction)
-        note_findings(inputs, data, reconstruction, identity, alternatives, beside.known_others, record)
+        alternatives = side_searches.alternatives(data, reconstruction)
+        note_findings(inputs, data, reconstruction, identity, alternatives, side_searches.known_others, record)
 
 
 def _identified(attack: Attack, reconstruction: Reconstruction, data: TrainingData, record: FlowRecord) -> Identity:

@@ -53,17 +53,17 @@ class InformedOfValues(Attack):
             guesses = guesses_of(held, everyone, held.rows, held.rows)
             weights = encoded_weights(inputs.domain, knowledge.attributes)
             rows = best_by_others(guesses, everyone.rows, weights, inputs.domain)[unknown]
-        told = held.only(unknown).told()
+        determined = held.only(unknown).determined()
         return Reconstruction(
-            status="unique" if told.all() else "consistent",
+            status="unique" if determined.all() else "consistent",
             rows=rows,
             consistent=rows,
             labels=everyone.labels[unknown],
             cells=None,
-            free=~told,
+            free=~determined,
             ordered=False,
             residual=0,
-            certain=told,
+            certain=determined,
             seen=np.asarray((everyone.weight[:, unknown] > 0).any(axis=0)),
             statistics=search.clock.figures,
         )
@@ -71,7 +71,7 @@ class InformedOfValues(Attack):
     def identity(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Identity:
         """Compare with counts and thresholds, in the given order."""
         everyone = all_rows(self._forest, self._inputs.case.adversary, data)
-        identity = identify_in_order(self._forest, everyone, known_by_row=True, timebox=limits.whole)
+        identity = identify_in_order(self._forest, everyone, known_by_row=True, timebox=limits.total)
         return identify_values(identity, self._forest, everyone, self.extremes)
 
     def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Shortfall:

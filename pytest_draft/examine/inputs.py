@@ -55,7 +55,7 @@ class Opened:
     artifact: Artifact
     given: object
     """The training data as they were given; None where there are none."""
-    whole: TrainingData | None
+    all_rows: TrainingData | None
     """The same in the model's columns."""
     data: TrainingData | None
     """The rows of them that the model was trained on, with its own labels."""
@@ -136,8 +136,8 @@ class Inputs:
     def domain_facts(self, granted: tuple[str, ...] = ()) -> DomainFacts:
         """Return what a report says of the domain, and of what is granted besides."""
         side_knowledge = self.knowledge.granted if self.knowledge is not None else ()
-        told = self.domain.granting(coarse=self.case.coarse_bounds)
-        everything = (*told, *self.granted, *granted, *side_knowledge)
+        by_domain = self.domain.granting(coarse=self.case.coarse_bounds)
+        everything = (*by_domain, *self.granted, *granted, *side_knowledge)
         return DomainFacts(self.domain.source, everything)
 
     def written(self, rebuilt: Reconstruction | None) -> Reconstruction | None:
@@ -185,7 +185,7 @@ def open_files(case: Case, given: object, record: FlowRecord) -> Opened:
         )
     if artifact.encoder is not None and artifact.encoder.unused is not None:
         record.doubt(artifact.encoder.unused)
-    whole = data = None
+    all_rows = data = None
     try:
         if given is None and case.data is not None:
             given = read_table(case.data)
@@ -193,15 +193,15 @@ def open_files(case: Case, given: object, record: FlowRecord) -> Opened:
             raise NotCoveredError(artifact.not_covered)
         if given is not None:
             wanted = (artifact.model, case.target, artifact.encoder, artifact.origin)
-            whole = data = training_data(given, *wanted)
+            all_rows = data = training_data(given, *wanted)
             if artifact.origin.parts:
-                whole = whole_data(given, *wanted)
-            record.note(*artifact.origin.told)
+                all_rows = whole_data(given, *wanted)
+            record.note(*artifact.origin.in_words)
             facts_of_data = DataFacts(data.source, data.sha256, data.n_rows, data.n_columns, data.unused)
             record.facts = replace(record.facts, data=facts_of_data)
     except Exception as error:  # what stands in the file stands there, whatever becomes of the data
-        return Opened(artifact, given, whole, None, error)
-    return Opened(artifact, given, whole, data)
+        return Opened(artifact, given, all_rows, None, error)
+    return Opened(artifact, given, all_rows, data)
 
 
 def complete(opened: Opened, case: Case, record: FlowRecord) -> Inputs:
@@ -235,8 +235,8 @@ def complete(opened: Opened, case: Case, record: FlowRecord) -> Inputs:
                 "its file says that rows were drawn for each tree (bootstrap), but its leaves answer as all rows do, "
                 "which draws hardly would: it is judged as a forest whose trees saw all rows"
             )
-    told = domain.granting(coarse=case.coarse_bounds)
-    record.facts = replace(record.facts, domain=DomainFacts(domain.source, (*told, *granted)))
+    by_domain = domain.granting(coarse=case.coarse_bounds)
+    record.facts = replace(record.facts, domain=DomainFacts(domain.source, (*by_domain, *granted)))
     if data is not None:
         _doubt_outside(domain, data, record)
     slices = _sliced(case, indicators, model, domain.columns)
@@ -256,7 +256,7 @@ def complete(opened: Opened, case: Case, record: FlowRecord) -> Inputs:
         slices=slices,
         knowledge=knowledge,
         holdout=holdout,
-        timebox=record.limits.whole,
+        timebox=record.limits.total,
     )
     record.facts = replace(record.facts, domain=inputs.domain_facts())
     if holdout is not None and data is not None:
@@ -322,7 +322,7 @@ def _with_seeds(artifact: Artifact, case: Case, record: FlowRecord) -> tuple[Art
     box = record.limits.within(SEEDS_SHARE)
     sought = seek(artifact.model, box)
     if sought.tried:
-        record.limits.heed(box, "search for its random_state")
+        record.limits.note_clock(box, "search for its random_state")
     if sought.random_state is None:
         if sought.tried:
             record.note(
@@ -331,7 +331,7 @@ def _with_seeds(artifact: Artifact, case: Case, record: FlowRecord) -> tuple[Art
             )
         return artifact, sought
     record.note(
-        f"its seeds were removed, but its random_state can be found again from {sought.told_by}: "
+        f"its seeds were removed, but its random_state can be found again from {sought.source}: "
         f"{sought.random_state} (among {sought.tried:,} numbers that were tried); train it with random_state=None"
     )
     if not sought.draws_known:

@@ -56,7 +56,7 @@ class TimeLimits:
     """
 
     def __init__(self, case: Case, doubt: Callable[[str], None]) -> None:
-        self.whole = TimeBox(case.seconds)
+        self.total = TimeBox(case.seconds)
         self._seconds, self._effort, self._doubt = case.seconds, case.effort, doubt
         self.attack = self.box(ATTACK_SHARE)
         self._ended: tuple[float, bool] | None = None
@@ -65,11 +65,11 @@ class TimeLimits:
     def box(self, share: float) -> TimeBox:
         """Return the box of one search: a share of the seconds, and the whole effort for itself."""
         effort = math.inf if self._effort is None else self._effort
-        return TimeBox(self._seconds * share, effort, start=self.whole.start)
+        return TimeBox(self._seconds * share, effort, start=self.total.start)
 
     def within(self, share: float) -> TimeBox:
         """Return a box that begins now and takes a share of the seconds, where so many are left."""
-        return TimeBox(max(1e-3, min(self._seconds * share, self.whole.remaining)))
+        return TimeBox(max(1e-3, min(self._seconds * share, self.total.remaining)))
 
     def give_attack(self, share: float) -> None:
         """Give the attack another share of the seconds, of which nothing is spent."""
@@ -83,14 +83,14 @@ class TimeLimits:
     def end_attack(self) -> None:
         """Note when the attack has ended: what comes after it is not of its time."""
         self._ended = self.attack.elapsed, self.attack.over
-        self.heed(self.attack, "attack")
+        self.note_clock(self.attack, "attack")
 
     @property
     def spent(self) -> dict[str, float]:
         """The attack's figures besides its own."""
         return {} if self._effort is None else {"effort spent": self.attack.meter.spent}
 
-    def heed(self, timebox: TimeBox, what: str) -> None:
+    def note_clock(self, timebox: TimeBox, what: str) -> None:
         """Note that the clock has ended something: a doubt where the effort alone should have, else a note."""
         if not timebox.by_clock:
             return
@@ -114,7 +114,7 @@ class TimeLimits:
             "close; with --draft-effort every run is the same",
         )
 
-    def of_attack(self) -> tuple[str, str]:
+    def attack_limit(self) -> tuple[str, str]:
         """Say what the attack had spent when it ended, and what may get it further."""
         if not self._attack_was_ended():
             option = "time with --draft-budget" if self._effort is None else "with --draft-effort"
@@ -126,14 +126,14 @@ class TimeLimits:
 
     def not_converged(self, lacks: str) -> str:
         """Say that the attack did not converge, by what, and what may get it further."""
-        limit, remedy = self.of_attack()
+        limit, remedy = self.attack_limit()
         return f"the attack did not converge in {limit}: {lacks}, so its error is only an upper bound; {remedy}"
 
     def before_a_dataset(self) -> str:
         """Say what ended before there was a dataset."""
         if self._effort is not None and not self.attack.effort_left:
             return f"the effort of {self._effort:g} units was spent before there was a dataset"
-        self.heed(self.attack, "attack")
+        self.note_clock(self.attack, "attack")
         if self._attack_was_ended():
             share = f"{self.attack.seconds:g} s, the attack's share of the time box of {self._seconds:g} s,"
             return f"{share} ended before there was a dataset: give it more with --draft-budget"

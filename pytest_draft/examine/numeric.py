@@ -53,12 +53,12 @@ class NumericAttack(Attack):
         """Compare with counts and thresholds, in the given order."""
         everyone = all_rows(self._forest, self._inputs.case.adversary, data)
         known_by_row = self._inputs.knowledge is not None
-        identity = identify_in_order(self._forest, everyone, known_by_row=known_by_row, timebox=limits.whole)
-        return identify_values(identity, self._forest, everyone, self._problem.extremes, limits.whole)
+        identity = identify_in_order(self._forest, everyone, known_by_row=known_by_row, timebox=limits.total)
+        return identify_values(identity, self._forest, everyone, self._problem.extremes, limits.total)
 
     def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Shortfall:
         """Say which counts and thresholds it has not reached."""
-        limit, remedy = limits.of_attack()
+        limit, remedy = limits.attack_limit()
         reasons: tuple[str, ...] = ()
         if reconstruction.status == "not converged":
             missed = f"its rows miss {reconstruction.residual:,} of the forest's counts and thresholds"

@@ -128,8 +128,8 @@ class NoisyCountsAlone(_Private):
         if knowledge is None:
             raise ValueError("nothing is known of its rows")
         self._forest, self._domain, self._knowledge = forest, inputs.domain, knowledge
-        self._noise = CountNoise.of(forest.observation.privacy)
-        self.reasons = _too_many_zeros(forest, self._noise)
+        self._occurrences_are_known = CountNoise.of(forest.observation.privacy)
+        self.reasons = _too_many_zeros(forest, self._occurrences_are_known)
 
     def rebuild(self, search: Search) -> Reconstruction:
         """Score every candidate for the one row that is not known."""
@@ -140,7 +140,7 @@ class NoisyCountsAlone(_Private):
         if knowledge.columns:
             groups = split_by_values(groups, knowledge.attributes, knowledge.columns, knowledge.values[unknown])
         with search.clock("informed"):
-            score = noisy_score(self._forest, domain, self._noise, everyone, unknown)
+            score = noisy_score(self._forest, domain, self._occurrences_are_known, everyone, unknown)
             guesses = guess_alone(domain, groups, everyone, unknown, score, self._forest.n_classes, search.timebox)
         free = open_attributes(Walks.of(self._forest, domain), values_of(domain, guesses.valid))
         free[:, list(knowledge.attributes)] = False
@@ -158,7 +158,7 @@ class NoisyCountsAlone(_Private):
 
     def identity(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Identity:
         """Ask whether the noise explains how far these rows are from the counts."""
-        return identify_noisy(self._forest, self._noise, data.rows, data.labels)
+        return identify_noisy(self._forest, self._occurrences_are_known, data.rows, data.labels)
 
 
 class Labels(_Private):

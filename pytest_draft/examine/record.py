@@ -10,7 +10,7 @@ from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination, unexamined
 from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.facts.status import SolverStatus
-from pytest_draft.progress import StageClock, Tell
+from pytest_draft.progress import ProgressListener, StageClock
 
 
 class FlowRecord:
@@ -33,11 +33,13 @@ class FlowRecord:
     clock : StageClock
     """
 
-    def __init__(self, case: Case, tell: Tell | None = None, keep: Callable[[Examination], None] | None = None) -> None:
+    def __init__(
+        self, case: Case, listener: ProgressListener | None = None, keep: Callable[[Examination], None] | None = None
+    ) -> None:
         self.facts = unexamined(case)
         self.reconstruction: Reconstruction | None = None
         self.limits = TimeLimits(case, self._doubt_once)
-        self.clock = StageClock(self.limits.whole, tell)
+        self.clock = StageClock(self.limits.total, listener)
         self._keep = keep
 
     def note(self, *notes: str) -> None:
@@ -86,5 +88,5 @@ class FlowRecord:
             reproduced_trees=rebuilt.reproduced_trees if rebuilt else None,
             certificate=rebuilt.certificate if rebuilt else None,
             statistics={**(rebuilt.statistics if rebuilt else {}), **self.limits.spent, **self.clock.compiling},
-            seconds=self.limits.whole.elapsed,
+            seconds=self.limits.total.elapsed,
         )

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from pytest_draft.ambiguity.gaps import tell_gaps_only
+from pytest_draft.ambiguity.gaps import thresholds_only_mark_gaps
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.observations import Answers
 from pytest_draft.attack.fractions.problem import build_stripped, states_in
@@ -101,7 +101,7 @@ class Stripped(Attack):
     def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Shortfall:
         """Say that the attack has not converged, or that thresholds reveal more than it uses."""
         found, domain = self._not_converged(data, reconstruction, limits), self._inputs.domain
-        if self._problem.states is None or tell_gaps_only(self._forest, domain, data.rows):
+        if self._problem.states is None or thresholds_only_mark_gaps(self._forest, domain, data.rows):
             return found
         reason = (
             "thresholds of numeric columns lie midway between values of rows, which is not used yet: whoever uses that "
@@ -128,15 +128,15 @@ def _unused_seeds(forest: Forest) -> tuple[str, ...]:
     if all(tree.seed is None for tree in forest.trees):
         return ()
     if forest.draws.drawn:
-        told = "which rows were drawn for which tree"
+        drawn = "which rows were drawn for which tree"
     elif forest.splitter == "random":
-        told = "between which values its thresholds were drawn"
+        drawn = "between which values its thresholds were drawn"
     elif forest.draws.seeded:
-        told = "in which order columns were drawn for its trees"
+        drawn = "in which order columns were drawn for its trees"
     else:
         return ()
     return (
-        f"its seeds are known (left in the file, or found again), and {told} follows from them, which is not used yet "
+        f"its seeds are known (left in the file, or found again), and {drawn} follows from them, which is not used yet "
         "where a file holds no counts: whoever uses it gets closer; train it with random_state=None and write it with "
         "python -m pytest_draft harden",
     )

@@ -79,12 +79,12 @@ class Adversary:
         columns = str(self.columns) if isinstance(self.columns, int) else ",".join(self.columns)
         share = f"{self.percent:.9f}".rstrip("0").rstrip(".")
         rows = f"rows:{share}%" if self.percent else f"rows:{self.rows}"
-        told = {
+        knows = {
             f"columns:{columns}": bool(self.columns),
             rows: bool(self.rows or self.percent),
             "informed": self.informed,
         }
-        return tuple(part for part, is_known in told.items() if is_known)
+        return tuple(part for part, is_known in knows.items() if is_known)
 
     @classmethod
     def parse(cls, text: str) -> Adversary:

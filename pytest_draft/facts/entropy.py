@@ -81,7 +81,7 @@ class Entropy:
     reasons: tuple[str, ...] = ()
     """Why no rule passes by this; empty where nothing stands in the way."""
     telling: bool = False
-    """Whether a threshold can reveal more than its sides (`telling_tests`), which only the lower bounds allow for."""
+    """Whether a threshold can reveal more than its sides (`ordered_tests`), which only the lower bounds allow for."""
 
     def __post_init__(self) -> None:
         require_not_negative(bits=self.bits, examined=self.examined)

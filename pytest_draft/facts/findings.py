@@ -305,7 +305,7 @@ class Findings:
     @property
     def judged(self) -> tuple[Part, ...]:
         """The whole, and every part that thresholds are held against besides."""
-        whole = Part(
+        overall = Part(
             on="",
             absolute=True,
             n_rows=self.n_rows,
@@ -320,7 +320,7 @@ class Findings:
             informed=self.informed,
         )
         parts = (self.seen, self.informative, self.mostly_determined, self.fully_determined)
-        return (whole, *(part for part in parts if part is not None), *self.rescaled)
+        return (overall, *(part for part in parts if part is not None), *self.rescaled)
 
     @property
     def by_rank(self) -> Part | None:

@@ -153,7 +153,7 @@ class Informed:
         return error / self.split_half_error
 
     @property
-    def most_told_rows(self) -> float:
+    def most_determined_rows(self) -> float:
         """The most that `told_rows` can be of all rows: Wilson's upper limit where these are a sample."""
         if self.rows == self.of_rows:
             return self.told_rows

@@ -27,10 +27,10 @@ from pytest_draft.hardening.fields import (
     without_seeds,
 )
 from pytest_draft.hardening.level import COUNTS, DEFAULT, LABELS, Level, level_of
+from pytest_draft.hardening.remaining import Tally, stays, stops
 from pytest_draft.hardening.result import Change, Difference, Hardened
 from pytest_draft.hardening.rows import answered, features_of, on_drawn_rows, outermost
 from pytest_draft.hardening.thresholds import ColumnValues, Seen, Shortened, recording, shortened, unchanged
-from pytest_draft.hardening.told import Tally, stays, stops
 from pytest_draft.hardening.trees import Rewritten, Wanted, rewritten
 from pytest_draft.hardening.walk import WalkedObject, is_tree, objects_in
 
@@ -130,12 +130,12 @@ class _Question:
 class _Holder:
     """An object with a tree as an attribute."""
 
-    found: WalkedObject
+    walked: WalkedObject
     name: str
 
     @property
     def tree(self) -> Any:
-        return getattr(self.found.value, self.name)
+        return getattr(self.walked.value, self.name)
 
 
 def _holders(objects: Sequence[WalkedObject]) -> list[_Holder]:
@@ -177,7 +177,7 @@ def _asked(
     # Compiled code of gradient boosting asks its trees, and takes nothing in their place.
     compiled = {id(inner.value) for model in boosting for inner in objects_in(model)}
     owners = [
-        holder.found.value for holder in holders if holder.name == "tree_" and id(holder.found.value) not in compiled
+        holder.walked.value for holder in holders if holder.name == "tree_" and id(holder.walked.value) not in compiled
     ]
     with recording(owners) as seen:
         questions = [
@@ -216,7 +216,7 @@ def _without_counts(objects: Sequence[WalkedObject], seen: dict[int, Seen], tall
     changed: Changed = Counter({("_average_path_length_per_tree", "numbers of inner nodes set to 0"): lengths})
     values = ColumnValues()
     for holder in _holders(objects):
-        owner, tree = holder.found.value, holder.tree
+        owner, tree = holder.walked.value, holder.tree
         watched = seen.get(id(owner))
         new = unchanged(tree) if watched is None else shortened(tree, watched, values)
         wanted = Wanted(
@@ -263,14 +263,14 @@ def _is_classifier(owner: Any, tree: Any) -> bool:
 
 def _n_rows(objects: Sequence[WalkedObject], tables: Sequence[Any] | None) -> frozenset[int]:
     """Return on how many rows a model's parts were trained, as far as they or the data say."""
-    told = [getattr(found.value, "__dict__", {}).get("_n_samples") for found in objects]
+    published = [getattr(found.value, "__dict__", {}).get("_n_samples") for found in objects]
     given = [table.shape[0] if hasattr(table, "shape") else len(table) for table in tables or ()]
-    return frozenset(int(count) for count in [*told, *given] if isinstance(count, int | np.integer))
+    return frozenset(int(count) for count in [*published, *given] if isinstance(count, int | np.integer))
 
 
-def _require_same(found: Sequence[Difference], level: Level, tolerance: float) -> None:
+def _require_same(differences: Sequence[Difference], level: Level, tolerance: float) -> None:
     """Refuse a result that answers otherwise where it must not."""
-    changed = [one for one in found if not one.identical and (one.largest is None or one.largest > tolerance)]
+    changed = [one for one in differences if not one.identical and (one.largest is None or one.largest > tolerance)]
     if changed and level <= COUNTS:
         raise DataError(
             f"{changed[0]}, which must not be at level {level}: there is no result; load and harden the model with the "

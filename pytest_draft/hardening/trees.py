@@ -121,7 +121,7 @@ def rewritten(tree: Any, thresholds: FloatArray, keep_missing: BoolArray, wanted
         nodes["missing_go_to_left"][~inner] = 0  # at leaves it is memory that nobody has set
     nodes["impurity"] = 0
     counts = (size + 1) // 2
-    told = (nodes["n_node_samples"] != counts).any() or (nodes["weighted_n_node_samples"] != counts).any()
+    had_counts = (nodes["n_node_samples"] != counts).any() or (nodes["weighted_n_node_samples"] != counts).any()
     nodes["n_node_samples"] = nodes["weighted_n_node_samples"] = counts
     values[inner] = 0
     if wanted.without_values:
@@ -129,7 +129,7 @@ def rewritten(tree: Any, thresholds: FloatArray, keep_missing: BoolArray, wanted
     n_leaves = int((~was_inner).sum())
     return Rewritten(
         with_arrays(tree, nodes, values, depth),
-        n_nodes if told else 0,
+        n_nodes if had_counts else 0,
         n_leaves,
         n_inner_values,
         n_impurities,

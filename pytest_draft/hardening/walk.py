@@ -43,8 +43,8 @@ def objects_in(root: object) -> Iterator[WalkedObject]:
                 waiting.append(WalkedObject(inner, path))
 
 
-def _inside(found: WalkedObject) -> Iterator[tuple[str, object]]:
-    value, path = found.value, found.path
+def _inside(walked: WalkedObject) -> Iterator[tuple[str, object]]:
+    value, path = walked.value, walked.path
     if isinstance(value, dict):
         if len(value) <= _MOST_ITEMS:
             for index, (key, item) in enumerate(value.items()):

@@ -49,7 +49,7 @@ class Cache:
         case: Case,
         answers: Callable[[Examination], bool],
         compute: Callable[[], Examination],
-        heed: Callable[[], object] = lambda: None,
+        while_waiting: Callable[[], object] = lambda: None,
     ) -> Examination:
         """Return a case's examination: a kept one that answers, else a new one, which is kept where it does.
 
@@ -58,7 +58,7 @@ class Cache:
         answers : callable
             Whether an examination leaves nothing open: what time or memory kept from being decided is decided anew.
         compute : callable
-        heed : callable
+        while_waiting : callable
             Called now and then while another process computes it; it may raise to end the wait.
         """
         before = stamps(case)
@@ -66,7 +66,7 @@ class Cache:
         if key is None:
             return compute()
         path = self.folder / f"{key}.json"
-        with locked(self.folder / f"{key}.lock", longest_examination(case), heed):
+        with locked(self.folder / f"{key}.lock", longest_examination(case), while_waiting):
             kept = _read(path, case)
             if kept is not None and answers(kept):
                 return kept

@@ -32,7 +32,7 @@ class FailureText:
     """What the check is about: causes and remedies are shown once for it."""
     width: int | None
     """Columns of a terminal; None for a file, where lines are not broken."""
-    told: set[tuple[str, str]] = field(default_factory=set)
+    shown: set[tuple[str, str]] = field(default_factory=set)
     """Paths, and causes and remedies that were shown of them; shared by all checks of a run."""
 
     def __str__(self) -> str:
@@ -44,11 +44,11 @@ class FailureText:
         for line in self.text.splitlines():
             if not line.startswith(REPEATED):
                 pass
-            elif (self.path, line) in self.told:
+            elif (self.path, line) in self.shown:
                 above.append(line.partition(":")[0])
                 continue
             else:
-                self.told.add((self.path, line))
+                self.shown.add((self.path, line))
             for part in broken(line, self.width):
                 writer.line(part)
         if above:

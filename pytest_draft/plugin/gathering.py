@@ -57,8 +57,8 @@ class _Gatherer(Marked):
         super().__init__(config)
         self.records: Records | None = None
         self.judged: set[str] = set()
-        self.told: set[str] = set()
-        self.said: set[tuple[str, str]] = set()
+        self.shown_as_failures: set[str] = set()
+        self.shown_causes: set[tuple[str, str]] = set()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -80,9 +80,9 @@ class _Gatherer(Marked):
             from pytest_draft.plugin.explained import FailureText
 
             path = report.nodeid if record["planned"] is None else record["planned"][0]
-            report.longrepr = FailureText(str(report.longrepr), path, self._wrap(), self.said)  # type: ignore[assignment]
+            report.longrepr = FailureText(str(report.longrepr), path, self._wrap(), self.shown_causes)  # type: ignore[assignment]
             if getattr(self.config.option, "tbstyle", "no") != "no":
-                self.told.add(address(report.nodeid))
+                self.shown_as_failures.add(address(report.nodeid))
 
     def _wrap(self) -> int | None:
         """Return the columns of the terminal; None where output goes to a file, whose lines stay as they are."""
@@ -101,7 +101,7 @@ class _Gatherer(Marked):
             from pytest_draft.plugin.summary import Summary
 
             self.config.stash[_SUMMARY] = Summary.of(
-                self.config, self.records, left, frozenset(self.told), self._wrap()
+                self.config, self.records, left, frozenset(self.shown_as_failures), self._wrap()
             )
         return self.config.stash[_SUMMARY]
 

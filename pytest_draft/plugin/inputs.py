@@ -110,14 +110,14 @@ def is_file(path: Path) -> bool:
     return os.path.isfile(path)  # noqa: PTH113  (pathlib raises)
 
 
-def policy_file(folder: Path, said: str) -> Path:
+def policy_file(folder: Path, name: str) -> Path:
     """Return a policy's file: one that is named by its path, or a shipped one by its bare name.
 
     Raises
     ------
     UsageError
     """
-    path = folder / said
+    path = folder / name
     if path.parent == folder and not is_file(path) and not path.suffix:
         from pytest_draft.documents import rules_folder
 

@@ -20,10 +20,10 @@ from pytest_draft.policy.rules import rule_of
 from pytest_draft.policy.verdict import Check, at_least, check_rule, gravest
 
 RECORD = pytest.StashKey["dict[str, Any] | None"]()
-STANDING = pytest.StashKey["Standing | None"]()
+TOLERATED = pytest.StashKey["Tolerated | None"]()
 
 
-class Standing(NamedTuple):
+class Tolerated(NamedTuple):
     """How a check stands that neither passed nor stops anything."""
 
     name: str
@@ -32,7 +32,7 @@ class Standing(NamedTuple):
     """One line."""
 
 
-def stands(check: Check) -> Standing | None:
+def tolerated(check: Check) -> Tolerated | None:
     """Return how a check stands that stops nothing; None where it passed.
 
     Parameters
@@ -43,7 +43,7 @@ def stands(check: Check) -> Standing | None:
     if check.result == "passed":
         return None
     so = "a warning" if check.severity == "warning" else "allowed by the policy"
-    return Standing("warned" if check.result == "failed" else check.result, f"{check.result}, {so}: {check.sentence}")
+    return Tolerated("warned" if check.result == "failed" else check.result, f"{check.result}, {so}: {check.sentence}")
 
 
 class CheckFailed(Exception):
@@ -106,7 +106,7 @@ class CheckItem(pytest.Item):
             raise CheckFailed(check)
         if check.stops(policy):
             raise CheckFailed(check)
-        self.stash[STANDING] = stands(check)
+        self.stash[TOLERATED] = tolerated(check)
 
     def _judged(self, session: GateSession, case: Case) -> tuple[Examination, Check]:
         """Examine one model and check the rule."""

@@ -20,7 +20,7 @@ _LOOK_SECONDS = 0.5  # between two looks at whether the wait is to end
 
 
 @contextmanager
-def locked(path: Path, seconds: float, heed: Callable[[], object] = lambda: None) -> Iterator[bool]:
+def locked(path: Path, seconds: float, while_waiting: Callable[[], object] = lambda: None) -> Iterator[bool]:
     """Hold a lock until the ``with`` block ends, where that is possible.
 
     Parameters
@@ -29,7 +29,7 @@ def locked(path: Path, seconds: float, heed: Callable[[], object] = lambda: None
         Of the lock's file.
     seconds : float
         The longest wait for whoever holds it.
-    heed : callable
+    while_waiting : callable
         Called now and then while waiting; it may raise to end the wait.
 
     Yields
@@ -46,7 +46,7 @@ def locked(path: Path, seconds: float, heed: Callable[[], object] = lambda: None
                     lock.acquire(timeout=max(0.0, min(left, _LOOK_SECONDS)))
                     held = True
                 except Timeout:
-                    heed()
+                    while_waiting()
                     if left <= 0.0:
                         break
         yield held

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_draft.plugin import marks
-from pytest_draft.plugin.items import RECORD, STANDING, CheckFailed, explained
+from pytest_draft.plugin.items import RECORD, TOLERATED, CheckFailed, explained
 from pytest_draft.plugin.results import DraftResult
 from pytest_draft.plugin.session import GateSession
 
 if TYPE_CHECKING:
-    from pytest_draft.plugin.items import Standing
+    from pytest_draft.plugin.items import Tolerated
     from pytest_draft.policy.verdict import Check
 
 
@@ -28,7 +28,7 @@ def add_outcome(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.T
     else:
         report.draft = item.stash.get(RECORD, None)  # type: ignore[attr-defined]
         item.stash[RECORD] = None  # the item lives as long as the run
-        _tell(report, item.stash.get(STANDING, None))
+        _show_tolerated(report, item.stash.get(TOLERATED, None))
         if call.excinfo is not None and isinstance(call.excinfo.value, CheckFailed) and report.outcome == "failed":
             _mark(report, [call.excinfo.value.check])
 
@@ -41,21 +41,21 @@ def _judge_marked(item: pytest.Item, report: pytest.TestReport, result: DraftRes
     report.draft = {"results": records, "planned": None}  # type: ignore[attr-defined]
     crossed = [check for check in result.checks if check.stops(result.policy)]
     if crossed and report.outcome != "failed":  # also where the test expects to fail, or skips itself
-        told = []
+        texts = []
         for check in crossed:
             asked_by = result.policy.asked_by(check.rule)
-            told.append(f"{check.rule}[{check.adversary}]\n{explained(check, asked_by)}")
-        _fail(report, "\n\n".join(told))
+            texts.append(f"{check.rule}[{check.adversary}]\n{explained(check, asked_by)}")
+        _fail(report, "\n\n".join(texts))
         _mark(report, crossed)
 
 
-def _tell(report: pytest.TestReport, standing: Standing | None) -> None:
+def _show_tolerated(report: pytest.TestReport, tolerated: Tolerated | None) -> None:
     """Let a report say of a check that did not pass what it is: skipped, to pytest, as that fails nothing."""
-    if standing is None or report.outcome != "passed":
+    if tolerated is None or report.outcome != "passed":
         return
     report.outcome = "skipped"
-    report.longrepr = (report.location[0], (report.location[1] or 0) + 1, standing.why)
-    report.draft_standing = standing.name  # type: ignore[attr-defined]
+    report.longrepr = (report.location[0], (report.location[1] or 0) + 1, tolerated.why)
+    report.draft_standing = tolerated.name  # type: ignore[attr-defined]
 
 
 def _mark(report: pytest.TestReport, crossed: Sequence[Check]) -> None:

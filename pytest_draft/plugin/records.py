@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_draft.report.document import Joined
+from pytest_draft.report.document import MergedResults
 from pytest_draft.report.result import Result
 
 
@@ -24,12 +24,12 @@ class Records:
     """
 
     def __init__(self) -> None:
-        self._joined = Joined()
+        self._merged = MergedResults()
         self.done: set[tuple[str, str, str]] = set()
         self.own_items: set[str] = set()
 
     def __bool__(self) -> bool:
-        return bool(self._joined)
+        return bool(self._merged)
 
     def add(self, record: dict[str, Any]) -> None:
         """Take over a record.
@@ -40,7 +40,7 @@ class Records:
             ``results``, of which nothing else may hold on to, and ``planned``: artifact, rule and adversary, or None.
         """
         for result in record["results"]:
-            self._joined.add(result)
+            self._merged.add(result)
             if record["planned"]:
                 self.own_items.update(check["item"] for check in result["checks"])
         if record["planned"]:
@@ -49,4 +49,4 @@ class Records:
 
     def results(self) -> list[Result]:
         """Return a result for each artifact, adversary and data, with all of its checks."""
-        return self._joined.results()
+        return self._merged.results()

@@ -71,8 +71,8 @@ def judged(item: pytest.Item, forest: Path, adversary: str, data: Unshown | None
     configured = session.configured(forest)
     policy = policy_of(item, configured.explicit_policy) or configured.policy
     models, verdicts = [], []
-    whole = session.case(forest, adversary)
-    for case in each_model(whole, _examined(session, whole, data)[0]):
+    file_case = session.case(forest, adversary)
+    for case in each_model(file_case, _examined(session, file_case, data)[0]):
         examination, _ = _examined(session, case, data)
         weaker = [_examined(session, replace(case, adversary=floor), data)[0] for floor in session.floors(adversary)]
         models.append(DraftModel(case.place, examination, judge(examination, policy, weaker)))

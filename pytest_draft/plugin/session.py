@@ -177,9 +177,9 @@ class GateSession:
         key = to_its_end if to_its_end in self._memo or enough is None else (*to_its_end[:-1], id(enough.policy))
         if key not in self._memo:
             self._in_memory[id(given)] = given  # keeps the object, and with it its id, alive
-            with shown(self._config, self._named(case.artifact, case.place)) as tell:
-                told = tell or self._shared.heed_interrupt
-                self._memo[key] = children.run(case, data, told, enough=enough)
+            with shown(self._config, self._named(case.artifact, case.place)) as listener:
+                heard = listener or self._shared.raise_if_interrupted
+                self._memo[key] = children.run(case, data, heard, enough=enough)
             while len(self._memo) > MOST_REBUILT:  # the oldest; what was found out besides is kept by `aggregates`
                 del self._memo[next(iter(self._memo))]
         return self._memo[key]
@@ -203,13 +203,13 @@ class GateSession:
         cache = Cache.of(self._config) if self.settings.cache else None
         if cache is None:
             return self._examined(case)
-        return cache.once(case, self._answers, lambda: self._examined(case), self._shared.heed_interrupt)
+        return cache.once(case, self._answers, lambda: self._examined(case), self._shared.raise_if_interrupted)
 
     def _examined(self, case: Case) -> Examination:
         """Examine a case with the configured data: on the cluster where there is one, else in a child."""
         if self.cluster is not None:
-            with shown(self._config, self._named(case.artifact, case.place)) as tell:
-                found = self.cluster.run(case, tell)
+            with shown(self._config, self._named(case.artifact, case.place)) as listener:
+                found = self.cluster.run(case, listener)
             if found is not None:
                 return found
         return self.examine(case, enough=self._enough(case))[0]

@@ -199,7 +199,7 @@ def _models(config: pytest.Config) -> tuple[Mapping[Path, NamedFiles], NamedFile
     if len(manifests) > 1:
         raise pytest.UsageError(f"{origin}: give one manifest, not {len(manifests)}")
     from_manifest = bool(manifests) and on_command_line != ["forest"]
-    with _told_as(forests_from):
+    with _as_usage_error(forests_from):
         forests = [] if from_manifest else [forest for path in paths for forest in expanded(path)]
     if not forests and not from_manifest and is_active(config):
         raise pytest.UsageError(
@@ -212,7 +212,7 @@ def _models(config: pytest.Config) -> tuple[Mapping[Path, NamedFiles], NamedFile
     usual = each[0]  # a project's own forest goes with the first data
     if not from_manifest:
         return dict(zip(forests, each, strict=False)), usual, None
-    with _told_as(origin):
+    with _as_usage_error(origin):
         from pytest_draft.plugin.manifest import read_manifest  # what it needs costs every pytest run its time
 
         manifest = read_manifest(absolute(manifests[0]), usual)
@@ -222,7 +222,7 @@ def _models(config: pytest.Config) -> tuple[Mapping[Path, NamedFiles], NamedFile
 def _tables(config: pytest.Config, name: str, n_forests: int, from_manifest: bool) -> tuple[Path | None, ...]:
     """Return the table of each forest: one that was given for all of them, or its own."""
     origin, paths = _given(config, name)
-    with _told_as(origin):
+    with _as_usage_error(origin):
         found = [match for path in paths for match in expanded(path)]
     if len(found) < 2:
         return tuple(found or [None]) * max(n_forests, 1)
@@ -238,7 +238,7 @@ def _tables(config: pytest.Config, name: str, n_forests: int, from_manifest: boo
 
 
 @contextmanager
-def _told_as(origin: str) -> Iterator[None]:
+def _as_usage_error(origin: str) -> Iterator[None]:
     """Let pytest say what is wrong with an option, and with which."""
     try:
         yield
@@ -262,7 +262,7 @@ def _policy(config: pytest.Config) -> Path | None:
     folder = config.invocation_params.dir
     if config.option.draft_policy is None and config.inipath is not None:
         folder = config.inipath.parent
-    with _told_as(origin):
+    with _as_usage_error(origin):
         return policy_file(folder, str(paths[0]))
 
 

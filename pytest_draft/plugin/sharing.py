@@ -55,7 +55,7 @@ class Shared:
         folder = getattr(config, "workerinput", {}).get(FOLDER)
         return cls(Path(folder) if folder else None)
 
-    def heed_interrupt(self, *_: object) -> None:
+    def raise_if_interrupted(self, *_: object) -> None:
         """Raise KeyboardInterrupt where there was one on the controller."""
         if self.folder is not None and (self.folder / INTERRUPTED).exists():
             raise KeyboardInterrupt
@@ -69,8 +69,8 @@ class Shared:
             return compute()
         name = hashlib.sha256(repr((case, stamps(case))).encode()).hexdigest()
         path = self.folder / f"{name}.json"
-        with locked(self.folder / f"{name}.lock", longest_examination(case), self.heed_interrupt):
-            self.heed_interrupt()
+        with locked(self.folder / f"{name}.lock", longest_examination(case), self.raise_if_interrupted):
+            self.raise_if_interrupted()
             with suppress(OSError, ValueError):  # nobody has shared it, or what was written is not whole
                 return from_text(case, path.read_text(encoding="utf-8"))
             found = compute()

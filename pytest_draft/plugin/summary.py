@@ -55,7 +55,7 @@ class Summary:
     """What a hook did to the report that it may not do; then nothing of it is in there."""
     fails: bool = False
     """Whether checks that were not run fail the run."""
-    told: frozenset[str] = frozenset()
+    shown_as_failures: frozenset[str] = frozenset()
     """Addresses of the items whose checks are told among pytest's failures."""
     wrap: int | None = None
     """Columns of the terminal that sentences are broken for; None where there is none."""
@@ -70,7 +70,7 @@ class Summary:
         config: pytest.Config,
         records: Records | None,
         left: Sequence[str],
-        told: frozenset[str],
+        shown_as_failures: frozenset[str],
         wrap: int | None,
     ) -> Summary:
         """Join the records of a run, and find out which planned checks are missing."""
@@ -87,10 +87,12 @@ class Summary:
         undecide_partial(results, {(check.artifact, check.adversary) for check in missing}, records.own_items)
         changed = undecide_changed(results, records.own_items)
         report, refused = _updated(config, document(results, not_run, _version()))
-        told_of = fleet(report, [check.artifact for check in missing], session.earlier)
+        of_models = fleet(report, [check.artifact for check in missing], session.earlier)
         settings = session.settings
         fails = bool(not_run) and (settings.strict or (bool(missing) and not settings.allow_not_run))
-        return cls(session, with_hash(report), told_of, explanation, refused, fails, told, wrap, tuple(changed))
+        return cls(
+            session, with_hash(report), of_models, explanation, refused, fails, shown_as_failures, wrap, tuple(changed)
+        )
 
     def finish(self, exitstatus: int) -> int:
         """Write the reports and return the exit status of the run."""
@@ -120,7 +122,7 @@ class Summary:
             terminal.line(f"and {left_out:,} more, none with a graver verdict: {where}")
         mixed = len({check["asked_by"] for result in results for check in result["checks"]}) > 1
         for result in results:
-            sentences = [*measured.figures(result), *_sentences(result, self.told, mixed)]
+            sentences = [*measured.figures(result), *_sentences(result, self.shown_as_failures, mixed)]
             about = f"{one_line(result['artifact']['path'])} (adversary {result['adversary']}):"
             self._write(terminal, [about, *sentences] if sentences else [], "  ")
         for part in _of_fleet(self.fleet):
@@ -196,8 +198,8 @@ def _of_fleet(fleet: Fleet) -> Iterator[list[str]]:
         yield [f"{len(fleet['models']):,} models: " + ", ".join(f"{counts[one]:,} {one}" for one in VERDICTS)]
     if changes is None:
         return
-    told = ", ".join(f"{changes[one]:,} {meaning}" for one, meaning in MEANINGS.items() if changes[one])
-    lines = [f"since the earlier report: {told or 'no model in either'}"]
+    changed = ", ".join(f"{changes[one]:,} {meaning}" for one, meaning in MEANINGS.items() if changes[one])
+    lines = [f"since the earlier report: {changed or 'no model in either'}"]
     for change in CHANGES:
         models = [model for model in fleet["models"] if model["change"] == change]
         if change == "unchanged":  # its verdict is; the file can be another one, or elsewhere
@@ -218,13 +220,13 @@ def _of_fleet(fleet: Fleet) -> Iterator[list[str]]:
     yield lines
 
 
-def _sentences(result: dict[str, Any], told: Collection[str], mixed: bool) -> list[str]:
+def _sentences(result: dict[str, Any], shown_as_failures: Collection[str], mixed: bool) -> list[str]:
     """Return what was crossed, check by check; and once, why the rest is inconclusive.
 
     Parameters
     ----------
     result : dict
-    told : collection of str
+    shown_as_failures : collection of str
         Addresses of the items whose checks are among pytest's failures, with all that is to be said of them.
     mixed : bool
         Whether not all checks of the run were asked for by the same policy or marker.
@@ -233,7 +235,7 @@ def _sentences(result: dict[str, Any], told: Collection[str], mixed: bool) -> li
     undecided: dict[str, list[str]] = {"": [], "warnings: ": []}
     for check in result["checks"]:
         stops = wording.stops(result, check)
-        if check["result"] == "passed" or (stops and check["item"] in told):
+        if check["result"] == "passed" or (stops and check["item"] in shown_as_failures):
             continue
         name = f"{check['rule']} ({one_line(check['asked_by'])})" if mixed else check["rule"]
         waived, warns = wording.waived(check), wording.standing(check) == "warning"
@@ -247,7 +249,7 @@ def _sentences(result: dict[str, Any], told: Collection[str], mixed: bool) -> li
     if any(undecided.values()):  # for the reasons of the whole examination
         whose = "; ".join(kind + ", ".join(dict.fromkeys(names)) for kind, names in undecided.items() if names)
         lines.append(f"inconclusive: {'; '.join(reasons)} ({whose})")
-    elif reasons and not any(check["item"] in told for check in result["checks"]):
+    elif reasons and not any(check["item"] in shown_as_failures for check in result["checks"]):
         lines.append(f"in doubt: {'; '.join(reasons)}")
     lines += [f"note: {note}" for note in wording.notes(result)]
     if (unread := wording.not_read(result)) is not None:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from pytest_draft.errors import one_line
-from pytest_draft.progress import Progress, Tell
+from pytest_draft.progress import Progress, ProgressListener
 
 PLAIN_SECONDS = 10.0
 """The shortest time before a plain line and between two of them."""
@@ -93,7 +93,7 @@ def _is_named(name: str) -> bool:
 
 
 @contextmanager
-def shown(config: pytest.Config, name: str) -> Iterator[Tell | None]:
+def shown(config: pytest.Config, name: str) -> Iterator[ProgressListener | None]:
     """Show how an examination gets on, until the ``with`` block ends.
 
     Parameters

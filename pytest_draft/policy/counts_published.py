@@ -30,31 +30,31 @@ def check(examination: Examination, thresholds: Thresholds) -> Outcome:
     artifact, findings = examination.artifact, examination.findings
     if not artifact.was_read:
         return Outcome("inconclusive", "; ".join(examination.reasons) or "the file could not be read")
-    found = artifact.published
-    if found is None:
+    published = artifact.published
+    if published is None:
         return Outcome("inconclusive", "it is not known whether the file holds counts")
-    if found.counts is None:
-        return _without_counts(found)
+    if published.counts is None:
+        return _without_counts(published)
     where = "rule" if artifact.n_trees is None else f"node of {artifact.n_trees:,} tree{'s' * (artifact.n_trees != 1)}"
-    what = "rows of each class" if found.counts == "rows of each class" else "rows, and mean targets,"
+    what = "rows of each class" if published.counts == "rows of each class" else "rows, and mean targets,"
     stands = None if findings is None else _STANDS.get(findings.identity.status)
     unproved = "; that they are those of the given training data was not confirmed"
     return Outcome("failed", f"the file holds counts of {what} of every {where}{stands or unproved}")
 
 
-def _without_counts(found: Published) -> Outcome:
+def _without_counts(published: Published) -> Outcome:
     """Say what the leaves of a file without counts still tell; how much follows from that is for other rules."""
-    if found.answers is None:
+    if published.answers is None:
         return Outcome("passed", "the file holds no counts of training rows without noise")
-    answers = found.answers
-    if found.answers == "shares":
+    answers = published.answers
+    if published.answers == "shares":
         answers = "exact shares of the classes"
-    elif found.answers == "rounded shares":
-        answers = f"shares of the classes to {found.decimals} decimal{'s' * (found.decimals != 1)}"
-    told = f"the file holds no counts of training rows, only {answers} in its leaves"
-    if found.left:
-        return Outcome("inconclusive", f"{told}, and what is left of the counts at its nodes", _REMOVE_ALL)
-    return Outcome("passed", told)
+    elif published.answers == "rounded shares":
+        answers = f"shares of the classes to {published.decimals} decimal{'s' * (published.decimals != 1)}"
+    sentence = f"the file holds no counts of training rows, only {answers} in its leaves"
+    if published.left:
+        return Outcome("inconclusive", f"{sentence}, and what is left of the counts at its nodes", _REMOVE_ALL)
+    return Outcome("passed", sentence)
 
 
 RULE = Rule(

@@ -19,7 +19,7 @@ def check(findings: Findings, thresholds: Thresholds) -> Outcome:
             "failed" if bar < 1 else "passed", f"the attack rebuilds all rows; at most {bar:.0%} are allowed"
         )
     informed = findings.informed
-    if informed is not None and informed.most_told_rows <= bar:
+    if informed is not None and informed.most_determined_rows <= bar:
         on = "the rows" if informed.rows == informed.of_rows else f"{informed.rows:,} rows, drawn at random"
         return Outcome(
             "passed",

@@ -19,7 +19,7 @@ def check(examination: Examination, thresholds: Thresholds) -> Outcome:
     if (share := thresholds.get("max_error_of_split_half")) is not None:
         outcomes += [_error(found, on, share) for found, on in _judged(examination, informed)]
     if (share := thresholds.get("max_told_rows_share")) is not None:
-        outcomes.append(_told(informed, share))
+        outcomes.append(_determined(informed, share))
     if (share := thresholds.get("max_exact_values_share")) is not None and informed.exact_numeric is not None:
         outcomes.append(_exact(informed, informed.exact_numeric, share))
     return combined(outcomes)
@@ -39,7 +39,7 @@ def _error(informed: Informed, on: str, share: float) -> Outcome:
     bar = share * informed.split_half_error
     shown = (
         f"whoever has the file and knows all other rows guesses each with an error of {informed.matched_error:.4f}{on}"
-        f"{_of_sample(informed)}, matched as other people's rows are that come to {informed.split_half_error:.4f}; "
+        f"{_sample_note(informed)}, matched as other people's rows are that come to {informed.split_half_error:.4f}; "
         f"row by row {informed.error:.4f}, beside {informed.error_without_file:.4f} without the file"
     )
     if informed.matched_error > (1 - ADDED) * informed.matched_error_without_file:
@@ -52,16 +52,16 @@ def _error(informed: Informed, on: str, share: float) -> Outcome:
     return Outcome("passed", f"{shown}; {fails_at}")
 
 
-def _told(informed: Informed, share: float) -> Outcome:
+def _determined(informed: Informed, share: float) -> Outcome:
     shown = (
-        f"given all other rows, the file tells {informed.told_rows:.1%} of the rows whole{_of_sample(informed)}, and "
+        f"given all other rows, the file tells {informed.told_rows:.1%} of the rows whole{_sample_note(informed)}, and "
         f"{informed.told_values:.1%} of the values"
     )
     return _beyond(informed, shown, "rows", informed.told_rows, informed.near_rows_without_file, share)
 
 
 def _exact(informed: Informed, reached: float, share: float) -> Outcome:
-    shown = f"given all other rows, {reached:.1%} of the numeric values are guessed exactly{_of_sample(informed)}"
+    shown = f"given all other rows, {reached:.1%} of the numeric values are guessed exactly{_sample_note(informed)}"
     return _beyond(informed, shown, "values", reached, informed.exact_numeric_without_file or 0.0, share)
 
 
@@ -82,7 +82,7 @@ def _as_known(informed: Informed, outcome: Outcome) -> Outcome:
     return Outcome("passed", f"{outcome.sentence}; {but}")
 
 
-def _of_sample(informed: Informed) -> str:
+def _sample_note(informed: Informed) -> str:
     sampled = informed.rows < informed.of_rows
     return f" (on {informed.rows:,} of {informed.of_rows:,} rows, drawn at random)" if sampled else ""
 

@@ -49,11 +49,11 @@ def by_best_attack(findings: Findings, held: Sequence[Held], converged: bool) ->
         if one.best is None:
             outcomes.append(one.attack if converged else _unless_converged(one.attack))
         elif one.best:
-            outcomes.append(by_any(one.best))
+            outcomes.append(first_passed(one.best))
     return combined(outcomes)
 
 
-def by_any(outcomes: Sequence[Outcome]) -> Outcome:
+def first_passed(outcomes: Sequence[Outcome]) -> Outcome:
     """Return the first outcome that passes, as one bound is enough; else the last."""
     return next((outcome for outcome in outcomes if outcome.result == "passed"), outcomes[-1])
 

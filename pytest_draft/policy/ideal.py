@@ -44,10 +44,10 @@ def ideals_of(part: Part) -> list[Ideal]:
     known = [] if part.ideal is None else [part.ideal]
     if part.informed is None or error is None or rows is None:
         return known
-    return [_of_informed(part, part.informed, error, rows), *known]
+    return [_informed_ideal(part, part.informed, error, rows), *known]
 
 
-def _of_informed(part: Part, informed: Informed, split_half: float, base: float) -> Ideal:
+def _informed_ideal(part: Part, informed: Informed, split_half: float, base: float) -> Ideal:
     """Return what somebody gets who knows all other rows, as whoever does not is measured.
 
     As many times the part's own split-half error as theirs is of theirs, among as many rows as an attack rebuilds; and

@@ -33,13 +33,13 @@ def bounds(findings: Findings, thresholds: Thresholds, converged: bool) -> Outco
 
 
 def _held(findings: Findings, thresholds: Thresholds) -> list[Held]:
-    held = of_parts(findings, lambda part: _of_part(part, thresholds))
+    held = of_parts(findings, lambda part: _judge_part(part, thresholds))
     if (most := thresholds.get("max_certain_unique_rows")) is not None:
         held.append(_certain(findings, most))
-    held += of_labelled(findings, thresholds, _of_part)
+    held += of_labelled(findings, thresholds, _judge_part)
     if (share := thresholds.get("max_share_beyond_split_half")) is not None:
         on = within(findings.numeric is not None)
-        held += of_slices(findings, lambda one, found: [_of_slice(one, found, share, on)], _spared)
+        held += of_slices(findings, lambda one, found: [_judge_slice(one, found, share, on)], _spared)
     if held:
         return held
     nothing = Outcome("passed", "no numeric column is to be rebuilt, whose values could come back exactly")
@@ -50,7 +50,7 @@ def _certain(findings: Findings, most: int) -> Held:
     """Judge the rows that are unique and proved: none is that is missing in a dataset that explains the file."""
     bar = Bar(most, f"at most {most:,} are allowed", ",")
     attack = _proved(findings, bar)
-    if findings.informed is not None and not findings.informed.most_told_rows:
+    if findings.informed is not None and not findings.informed.most_determined_rows:
         return Held(attack, (Outcome("passed", "no row can be proved, not even by somebody who knows all others"),))
     shared = None if findings.ambiguity is None else findings.ambiguity.shared_unique_rows
     if shared is None or bar.crossed_by(shared):
@@ -68,36 +68,36 @@ def _proved(findings: Findings, bar: Bar) -> Outcome:
     return bar.judge((proved, proved if at_most is None else at_most), shown, between=cut_short)
 
 
-def _spared(found: Measured) -> float:
+def _spared(measured: Measured) -> float:
     """Return how little of a slice is perfect of what other people's rows would not have met."""
-    baseline = found.split_half.perfect_share or 0.0
-    return (baseline - found.perfect_share) / max(1 - baseline, 1e-9)
+    baseline = measured.split_half.perfect_share or 0.0
+    return (baseline - measured.perfect_share) / max(1 - baseline, 1e-9)
 
 
-def _of_slice(one: SliceFigures, found: Measured, share: float, on: str) -> Outcome:
+def _judge_slice(figures: SliceFigures, measured: Measured, share: float, on: str) -> Outcome:
     """Judge the mean of two shares: of the slice's true rows, and of the rebuilt rows that are in it."""
-    what = f"{found.perfect_rows:,} of the {one.rows:,} rows of {named(one)} are rebuilt perfectly{on}"
-    what += f", and {found.rebuilt_rows:,} rebuilt rows are in it: a share of {found.perfect_share:.1%}"
-    baseline = found.split_half.perfect_share
-    whole = found.perfect_rows == one.rows
+    what = f"{measured.perfect_rows:,} of the {figures.rows:,} rows of {named(figures)} are rebuilt perfectly{on}"
+    what += f", and {measured.rebuilt_rows:,} rebuilt rows are in it: a share of {measured.perfect_share:.1%}"
+    baseline = measured.split_half.perfect_share
+    all_rows = measured.perfect_rows == figures.rows
     if baseline is None:
-        missing = f"the split-half baseline of {named(one)} is missing: the time was out"
-        return Outcome("failed", what) if whole else Outcome("inconclusive", missing)
-    most, share_at_most = baseline + share * (1 - baseline), found.most_perfect_share
+        missing = f"the split-half baseline of {named(figures)} is missing: the time was out"
+        return Outcome("failed", what) if all_rows else Outcome("inconclusive", missing)
+    most, share_at_most = baseline + share * (1 - baseline), measured.most_perfect_share
     where_from = f"its split-half baseline of {baseline:.1%} and {share:g} of the rest"
     return Bar(most, f"at most {most:.1%} is allowed ({where_from})", ".1%").judge(
-        (found.perfect_share, found.perfect_share if share_at_most is None else share_at_most),
+        (measured.perfect_share, measured.perfect_share if share_at_most is None else share_at_most),
         what,
         between=f"{what} or more, up to {share_at_most or 0:.1%}, where very many rows are close",
-        surely=whole,
+        surely=all_rows,
     )
 
 
-def _of_part(part: Part, thresholds: Thresholds) -> list[Held]:
+def _judge_part(part: Part, thresholds: Thresholds) -> list[Held]:
     by_ideal = partial(rows_of_ideal, reached=part.perfect_rows, n_rows=part.n_rows)
     held = [Held.by(found, bar, ideals_of(part), by_ideal) for found, bar in _against(part, thresholds)]
     if "max_exact_values_beyond_split_half" in thresholds and part.scale == "rank":
-        held.append(_of_values(part, thresholds["max_exact_values_beyond_split_half"]))
+        held.append(_judge_values(part, thresholds["max_exact_values_beyond_split_half"]))
     return held
 
 
@@ -130,7 +130,7 @@ def _judged(part: Part, most: float, where_from: str = "") -> tuple[Outcome, Bar
     ), bar
 
 
-def _of_values(part: Part, share: float) -> Held:
+def _judge_values(part: Part, share: float) -> Held:
     """Judge how many numeric values come back as they are, and how many anybody can have."""
     if (exact := part.exact) is None:
         missing = "the time was out, or the data have too few rows for the split-half baseline"

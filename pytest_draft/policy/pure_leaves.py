@@ -12,11 +12,11 @@ def check(artifact: ArtifactFacts, thresholds: Thresholds) -> Outcome:
     """Fail when in some tree a larger share of its rows lies in leaves of one class."""
     found = artifact.structure
     if found is None:
-        told = artifact.published
-        if told is not None and told.certain_leaves:
-            what = "may have one target" if told.answers == "mean targets" else "give one class a share of 1"
+        published = artifact.published
+        if published is not None and published.certain_leaves:
+            what = "may have one target" if published.answers == "mean targets" else "give one class a share of 1"
             rest = "and the file does not tell how many training rows they hold"
-            return Outcome("inconclusive", f"{told.certain_leaves:,} leaves {what}, {rest}")
+            return Outcome("inconclusive", f"{published.certain_leaves:,} leaves {what}, {rest}")
         return without_structure(artifact)
     most, share = thresholds["max_share"], found.disclosed_class
     one = (

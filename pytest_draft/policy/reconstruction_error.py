@@ -27,21 +27,21 @@ def bounds(findings: Findings, thresholds: Thresholds, converged: bool) -> Outco
 
 
 def _held(findings: Findings, thresholds: Thresholds) -> list[Held]:
-    held = of_parts(findings, lambda part: _of_part(part, thresholds))
-    held += of_labelled(findings, thresholds, _of_part)
-    return held + of_slices(findings, lambda one, found: _of_slice(one, found, thresholds), _spared)
+    held = of_parts(findings, lambda part: _judge_part(part, thresholds))
+    held += of_labelled(findings, thresholds, _judge_part)
+    return held + of_slices(findings, lambda one, found: _judge_slice(one, found, thresholds), _spared)
 
 
-def _of_part(part: Part, thresholds: Thresholds) -> list[Held]:
+def _judge_part(part: Part, thresholds: Thresholds) -> list[Held]:
     meant = _of(part.absolute, thresholds)
     by_ideal = partial(error_of_ideal, reached=part.error.upper)
     against = _against(part.error, part.split_half.error, part.random_error, part.on, meant)
     return [Held.by(found, bar, ideals_of(part), by_ideal) for found, bar in against]
 
 
-def _of_slice(one: SliceFigures, found: Measured, thresholds: Thresholds) -> list[Outcome]:
-    meant, on = _of(not one.on, thresholds), f" in {named(one)}"
-    return [said for said, _ in _against(found.error, found.split_half.error, found.random.error, on, meant)]
+def _judge_slice(figures: SliceFigures, measured: Measured, thresholds: Thresholds) -> list[Outcome]:
+    meant, on = _of(not figures.on, thresholds), f" in {named(figures)}"
+    return [said for said, _ in _against(measured.error, measured.split_half.error, measured.random.error, on, meant)]
 
 
 def _of(absolute: bool, thresholds: Thresholds) -> Thresholds:
@@ -49,9 +49,9 @@ def _of(absolute: bool, thresholds: Thresholds) -> Thresholds:
     return {key: at for key, at in thresholds.items() if absolute or key != "max_error"}
 
 
-def _spared(found: Measured) -> float:
+def _spared(measured: Measured) -> float:
     """Return how far a slice is from being rebuilt, beside what other people's rows get of it."""
-    return found.error.upper / (found.split_half.error or 1.0)
+    return measured.error.upper / (measured.split_half.error or 1.0)
 
 
 def _against(

@@ -52,8 +52,10 @@ def remedy_for(artifact: ArtifactFacts) -> str:
     """
     if artifact.privacy is None:
         found = artifact.published
-        tell = found is not None and found.seeded and found.draws is not None
-        return f"{smaller(artifact)} and judge the new file" + "; removing only the seeds is not enough" * bool(tell)
+        can_replay = found is not None and found.seeded and found.draws is not None
+        return f"{smaller(artifact)} and judge the new file" + "; removing only the seeds is not enough" * bool(
+            can_replay
+        )
     if artifact.contradictions:
         return _FOR_BROKEN
     return _FOR_NOISY if artifact.privacy.counts else _FOR_LABELS

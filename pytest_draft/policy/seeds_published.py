@@ -5,7 +5,7 @@ from __future__ import annotations
 from pytest_draft.facts.files import ArtifactFacts
 from pytest_draft.policy.rule import Outcome, Rule, Thresholds
 
-_TOLD = {
+_REPLAYS = {
     "rows": "tells how often each training row was drawn for its tree",
     "thresholds": "replays how its thresholds were drawn, and with them the lowest and the highest value at each node",
     "noise": "replays the noise or the choice that was meant to hide its rows",
@@ -27,14 +27,14 @@ def check(artifact: ArtifactFacts, thresholds: Thresholds) -> Outcome:
         return Outcome(
             "failed",
             f"the file's seeds were removed, but its random_state can be found again: {found.found}; "
-            f"each seed that follows {_TOLD[found.draws]}",
+            f"each seed that follows {_REPLAYS[found.draws]}",
             f"train it with random_state=None and remove the seeds again{remains}",
         )
     trees = f"{found.seeded:,} of {artifact.n_trees or found.seeded:,} trees"
     held = "each random_state in the file" + " and the ensemble's _seeds" * (artifact.kind or "").startswith("Bagging")
     return Outcome(
         "failed",
-        f"the file holds the seeds of {trees}: each {_TOLD[found.draws]}",
+        f"the file holds the seeds of {trees}: each {_REPLAYS[found.draws]}",
         f"set {held} to None before saving it, which changes no prediction{remains}",
     )
 

@@ -13,7 +13,7 @@ def check(findings: Findings, thresholds: Thresholds) -> Outcome:
     """Fail when more unique rows are perfect than allowed."""
     most = thresholds["max_singled_out_rows"]
     found = f"{findings.singled_out_rows:,} of {findings.unique_rows:,} rows that are unique in the training data"
-    on = within(findings.numeric is not None) + _of_slice(findings)
+    on = within(findings.numeric is not None) + _judge_slice(findings)
     upper = findings.singled_out_rows if findings.most_singled_out_rows is None else findings.most_singled_out_rows
     return Bar(most, f"at most {most:g} are allowed", "g").judge(
         (findings.singled_out_rows, upper),
@@ -23,7 +23,7 @@ def check(findings: Findings, thresholds: Thresholds) -> Outcome:
     )
 
 
-def _of_slice(findings: Findings) -> str:
+def _judge_slice(findings: Findings) -> str:
     """Say of which slice most of the unique rows are; a slice has no more of them than all rows, so no own budget."""
     measured = [(one, found) for one in findings.slices if (found := one.measured) is not None and found.unique_rows]
     if not measured:

@@ -33,8 +33,8 @@ def of_slices(
     found = [(name, combined(several)) for name, several in judged if several]
     outcomes = []
     if found:
-        told = [outcome for _, outcome in found]
-        gravest = told[0] if {outcome.result for outcome in told} == {"passed"} else combined(told)
+        by_slice = [outcome for _, outcome in found]
+        gravest = by_slice[0] if {outcome.result for outcome in by_slice} == {"passed"} else combined(by_slice)
         alike = {name for name, outcome in found if outcome.result == gravest.result}
         outcomes.append(_among(gravest, len(alike), len({name for name, _ in found})))
     if small := [one for one in findings.slices if one.measured is None]:
@@ -49,9 +49,9 @@ def of_slices(
     return [Held(outcome) for outcome in outcomes]
 
 
-def named(one: SliceFigures) -> str:
+def named(figures: SliceFigures) -> str:
     """Return how a sentence names a slice."""
-    return f"slice '{one_line(one.name, 80)}'{one.on}"
+    return f"slice '{one_line(figures.name, 80)}'{figures.on}"
 
 
 def _among(gravest: Outcome, alike: int, number: int) -> Outcome:

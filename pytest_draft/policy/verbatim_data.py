@@ -15,31 +15,33 @@ def check(artifact: ArtifactFacts, thresholds: Thresholds) -> Outcome:
     found = artifact.contents
     if found is None:
         return Outcome("inconclusive", "the file was not compared with the training data")
-    outcomes = [_of_copies(found)]
+    outcomes = [_judge_copies(found)]
     if found.single_values is not None:
         outcomes.append(
-            _of_single_values(found.single_values, float(thresholds["max_single_values_beyond_split_half"]))
+            _judge_single_values(found.single_values, float(thresholds["max_single_values_beyond_split_half"]))
         )
     if found.rarest:
-        outcomes.append(_of_categories(found.rarest, int(thresholds["min_rows_of_a_category"])))
+        outcomes.append(_judge_categories(found.rarest, int(thresholds["min_rows_of_a_category"])))
     return combined(outcomes)
 
 
-def _of_copies(found: StoredFacts) -> Outcome:
-    if found.copies:
-        named = "; ".join(_shown(copy) for copy in found.copies[:_MOST_SHOWN])
-        more = f"; and {len(found.copies) - _MOST_SHOWN:,} more" if len(found.copies) > _MOST_SHOWN else ""
-        return Outcome("failed", f"the file holds training data: {named}{more}", _without(found.copies))
-    if (why := found.why_not_judged) is not None:
+def _judge_copies(stored: StoredFacts) -> Outcome:
+    if stored.copies:
+        named = "; ".join(_shown(copy) for copy in stored.copies[:_MOST_SHOWN])
+        more = f"; and {len(stored.copies) - _MOST_SHOWN:,} more" if len(stored.copies) > _MOST_SHOWN else ""
+        return Outcome("failed", f"the file holds training data: {named}{more}", _without(stored.copies))
+    if (why := stored.why_not_judged) is not None:
         return Outcome("inconclusive", why)
-    if found.doubts:
-        return Outcome("inconclusive", "; ".join(found.doubts[:_MOST_SHOWN]))
-    if not found.arrays:
+    if stored.doubts:
+        return Outcome("inconclusive", "; ".join(stored.doubts[:_MOST_SHOWN]))
+    if not stored.arrays:
         return Outcome("passed", "the file holds no array or list besides what its trees and encoders need")
     which = (
-        "the only other array or list" if found.arrays == 1 else f"none of the {found.arrays:,} other arrays and lists"
+        "the only other array or list"
+        if stored.arrays == 1
+        else f"none of the {stored.arrays:,} other arrays and lists"
     )
-    none = "does not hold" if found.arrays == 1 else "holds"
+    none = "does not hold" if stored.arrays == 1 else "holds"
     return Outcome("passed", f"{which} in the file {none} training rows or columns")
 
 
@@ -58,7 +60,7 @@ def _shown(copy: Copy) -> str:
     return f"{copy.path} ({' x '.join(f'{n:,}' for n in copy.shape)}) holds {' and '.join(parts)}"
 
 
-def _of_single_values(met: SingleValues, most: float) -> Outcome:
+def _judge_single_values(met: SingleValues, most: float) -> Outcome:
     """Hold the values of single people that stand in the file against the share of them that may."""
     share = met.beyond_others
     shown = (
@@ -72,7 +74,7 @@ def _of_single_values(met: SingleValues, most: float) -> Outcome:
     )
 
 
-def _of_categories(rarest: tuple[Rarest, ...], least: int) -> Outcome:
+def _judge_categories(rarest: tuple[Rarest, ...], least: int) -> Outcome:
     """Hold the rarest value that an encoder knows against the fewest rows that must have it."""
     asked = f"min_rows_of_a_category asks for at least {least:,}"
     for path, rows in sorted(((r.path, r.at_most) for r in rarest), key=lambda found: found[1]):

@@ -19,10 +19,12 @@ def check(findings: Findings, thresholds: Thresholds) -> Outcome:
     rescaled = [
         part for part in findings.rescaled if (part.n_rows, part.columns) == (findings.n_rows, findings.n_columns)
     ]
-    return combined([_of_scale(findings.error, "", most), *(_of_scale(part.error, part.on, most) for part in rescaled)])
+    return combined(
+        [_judge_scale(findings.error, "", most), *(_judge_scale(part.error, part.on, most) for part in rescaled)]
+    )
 
 
-def _of_scale(error: Distance, on: str, most: float) -> Outcome:
+def _judge_scale(error: Distance, on: str, most: float) -> Outcome:
     bar = Bar(most, f"the check fails at an error of at most {most:.4f}", fails="at most", rounding=_ROUNDING)
     if (worst := error.worst) is None:
         not_known = f"the rows were not matched exactly, so the worst one is not known{on}"

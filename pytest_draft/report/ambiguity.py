@@ -27,7 +27,7 @@ SLICE_HEADINGS = ("Slice", "Rows", "Error", "Error without the file", "Rows prov
 """What the cells of `slices` are."""
 
 
-def whole(result: Result) -> dict[str, Any] | None:
+def overall_ideal(result: Result) -> dict[str, Any] | None:
     """Return what the best possible guess gets of the whole; None where that was not found out."""
     return next((one for one in _ideals(result) if not one["on"] and one["scale"] == "range"), None)
 
@@ -43,7 +43,7 @@ def given_others(result: Result) -> list[str]:
     if not found:
         return []
     looked_at = f" (on {found['rows']:,} of {found['of_rows']:,} rows, drawn at random)"
-    told = (
+    said = (
         f"Given all other rows, the file proves {share(found['told_values'])} of the values, and "
         f"{share(found['told_rows'])} of the rows whole"
         if found["proved"]
@@ -55,7 +55,7 @@ def given_others(result: Result) -> list[str]:
         f"{looked_at if found['rows'] < found['of_rows'] else ''}, {found['error_without_file']:.4f} without the file. "
         f"After matching, the error is {found['matched_error']:.4f}, beside {found['split_half_error']:.4f} for other "
         "people's rows.",
-        f"{told}; {share(found['near_values'])} of the values and {share(found['near_rows'])} of the rows are guessed "
+        f"{said}; {share(found['near_values'])} of the values and {share(found['near_rows'])} of the rows are guessed "
         f"right (numbers to within 1 %), without the file {share(found['near_values_without_file'])} and "
         f"{share(found['near_rows_without_file'])}.",
     ]
@@ -97,7 +97,7 @@ def slices(result: Result) -> list[tuple[str, ...]]:
 
 def between(result: Result) -> str | None:
     """Return between what the error of the best attack lies, and where the check fails, as a phrase."""
-    ideal, error = whole(result), result["metrics"]["reconstruction_error"]
+    ideal, error = overall_ideal(result), result["metrics"]["reconstruction_error"]
     if ideal is None or error is None:
         return None
     bar = error_bar(result)
@@ -120,7 +120,7 @@ def short(result: Result) -> Iterator[str]:
         return
     if (phrase := between(result)) is not None:
         yield f"{phrase[0].upper()}{phrase[1:]}."
-    if (ideal := whole(result)) is not None:
+    if (ideal := overall_ideal(result)) is not None:
         most = ideal["most_exact"]
         exact = "" if most is None else f", or more than {most:.0%} of the numbers exactly"
         rows = f"{ideal['most_perfect_rows']:,.1f} of {ideal['rows']:,} rows perfectly right"

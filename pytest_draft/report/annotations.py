@@ -42,8 +42,8 @@ def annotations(report: dict[str, Any]) -> list[str]:
         One line each.
     """
     results = sorted(report["results"], key=_gives_back, reverse=True)
-    errors = [_of_failed("error", result, check) for result in results for check in _checks(result, "failed")]
-    errors += [command for result in results for command in _of_inconclusive(result)]
+    errors = [_failed_lines("error", result, check) for result in results for check in _checks(result, "failed")]
+    errors += [command for result in results for command in _inconclusive_lines(result)]
     errors += [command("error", f"not run, so nothing is known: {check}") for check in report["not_run"]]
     notes = [
         (result["artifact"]["path"], file_of(result["artifact"]), note)
@@ -51,7 +51,7 @@ def annotations(report: dict[str, Any]) -> list[str]:
         for note in result["notes"]
     ]
     warnings = [
-        _of_failed("warning", result, check) for result in results for check in _checks(result, "warning", "waived")
+        _failed_lines("warning", result, check) for result in results for check in _checks(result, "warning", "waived")
     ]
     warnings += [
         command("warning", note, file=file, title=_title(name, "note")) for name, file, note in dict.fromkeys(notes)
@@ -85,7 +85,7 @@ def _checks(result: dict[str, Any], *standings: str) -> list[dict[str, Any]]:
     return [check for check in result["checks"] if standing(check) in standings]
 
 
-def _of_failed(kind: str, result: dict[str, Any], check: dict[str, Any]) -> str:
+def _failed_lines(kind: str, result: dict[str, Any], check: dict[str, Any]) -> str:
     lines = [check["sentence"]]
     if (by := waived(check)) is not None:
         lines.append(by)
@@ -95,7 +95,7 @@ def _of_failed(kind: str, result: dict[str, Any], check: dict[str, Any]) -> str:
     return command(kind, "\n".join(lines), file=file, title=title)
 
 
-def _of_inconclusive(result: dict[str, Any]) -> Iterable[str]:
+def _inconclusive_lines(result: dict[str, Any]) -> Iterable[str]:
     by_reason: dict[str, list[dict[str, Any]]] = {}
     for check in _checks(result, "inconclusive"):
         by_reason.setdefault(check["sentence"], []).append(check)

@@ -13,13 +13,13 @@ from pytest_draft.report.wording import file_of
 
 def merged(results: Iterable[Result]) -> list[Result]:
     """Join the checks of results that are about the same artifact, adversary and data."""
-    joined = Joined()
+    made = MergedResults()
     for result in results:
-        joined.add(result)
-    return joined.results()
+        made.add(result)
+    return made.results()
 
 
-class Joined:
+class MergedResults:
     """Results that come one by one, with the checks of those that are about the same joined; only the first is kept."""
 
     def __init__(self) -> None:

@@ -59,10 +59,10 @@ def about(result: Result) -> list[str]:
         are, them = ("is", "it") if metrics["certain_rows"] == 1 else ("are", "them")
         why = f"every dataset of the stated domain that is consistent with the file contains {them}"
         sentences.append(f"{at_least}{counted(metrics['certain_rows'], 'row')} {are} certain: {why}.")
-    return [*sentences, *(f"{_begun(part)}." for part in of_whole_rows(metrics))]
+    return [*sentences, *(f"{_begun(part)}." for part in whole_row_phrases(metrics))]
 
 
-def of_whole_rows(metrics: Mapping[str, Any]) -> list[str]:
+def whole_row_phrases(metrics: Mapping[str, Any]) -> list[str]:
     """Return phrases on rows that are known to be rebuilt, and on rows with their labels; empty where none are."""
     phrases = []
     if metrics.get("fully_determined_perfect_rows") is not None:
@@ -94,10 +94,10 @@ def columns(result: Result) -> list[tuple[str, str, str, str]]:
 
 def best_columns(result: Result) -> str | None:
     """Return a sentence on the columns of which most comes back that other people's rows do not have; None for none."""
-    told = [_cells(column) for column in _by_worth(result) if column.beyond > 0][:3]
-    if not told:
+    best = [_cells(column) for column in _by_worth(result) if column.beyond > 0][:3]
+    if not best:
         return None
-    named = (f"{harmless(name)} ({right} right, {others} in other people's rows)" for name, right, others, _ in told)
+    named = (f"{harmless(name)} ({right} right, {others} in other people's rows)" for name, right, others, _ in best)
     return f"Most comes back of: {'; '.join(named)}."
 
 
@@ -133,7 +133,7 @@ def figures(result: Result) -> list[str]:
         of_proofs(result),
         *(f"{who}: {' '.join(said)}" for who, say in whose if (said := list(say(result)))),
         of_values(result),
-        "; ".join(of_whole_rows(metrics)),
+        "; ".join(whole_row_phrases(metrics)),
         of_sizes(metrics),
         of_holdout(result),
         of_entropy(result),

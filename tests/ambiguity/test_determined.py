@@ -398,8 +398,8 @@ def test_intervals():
     mixed = share_interval(np.tile([8.0, 0.0], 25), np.full(50, 8.0))
     even = share_interval(np.full(50, 4.0), np.full(50, 8.0))
     assert mixed[1] - mixed[0] > 2 * (even[1] - even[0])  # rows of a block are alike
-    assert share_interval(np.array([1.0, 0.0, 1.0]), np.ones(3), whole=3) == (2 / 3, 2 / 3)
-    part = share_interval(np.tile([1.0, 0.0], 50), np.ones(100), whole=110)
+    assert share_interval(np.array([1.0, 0.0, 1.0]), np.ones(3), population=3) == (2 / 3, 2 / 3)
+    part = share_interval(np.tile([1.0, 0.0], 50), np.ones(100), population=110)
     assert part[1] - part[0] < 0.1
 
 

@@ -61,7 +61,7 @@ def test_a_time_box_does_not_pay_for_what_numba_compiles_meanwhile():
     assert box.elapsed <= time.monotonic() - since - compiled + 1e-6
     assert outer(2.0) == 6.0
     assert CLOCK.stood - stood == compiled
-    assert not CLOCK.stands
+    assert not CLOCK.is_stopped
 
 
 def test_a_function_that_does_not_compile_lets_the_clock_go_on():
@@ -71,17 +71,17 @@ def test_a_function_that_does_not_compile_lets_the_clock_go_on():
 
     with pytest.raises(numba.TypingError):
         wrong()
-    assert not CLOCK.stands
+    assert not CLOCK.is_stopped
 
 
 @pytest.mark.nightly
 def test_the_first_judgement_on_a_new_machine_says_the_same_as_the_second(case, tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     told = []
-    (first, rebuilt), (second, again) = (isolation.run(case, tell=told.append) for _ in range(2))
+    (first, rebuilt), (second, again) = (isolation.run(case, listener=told.append) for _ in range(2))
     assert first.statistics["compile seconds"] > 0.0
     assert "compile seconds" not in second.statistics
-    assert any(progress.stands for progress in told)
+    assert any(progress.is_stopped for progress in told)
     assert first.findings is not None
     assert replace(first, seconds=0.0, statistics={}) == replace(second, seconds=0.0, statistics={})
     assert (rebuilt.rows == again.rows).all()

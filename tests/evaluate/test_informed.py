@@ -105,12 +105,12 @@ def of(folder, name: str, seed: int = 0) -> Inputs:
 def test_what_is_told_is_guessed_right_and_nothing_is_told_without_the_file(tmp_path, name, seed):
     inputs = of(tmp_path, name, seed)
     found, rows = guessed(inputs), inputs.data.rows
-    assert found.told.any()
+    assert found.determined.any()
     assert (found.rows == np.arange(len(rows))).all()
     for a, attribute in enumerate(inputs.domain.attributes):
         columns = list(attribute.columns)
         right = np.isclose(found.guess[:, columns], rows[:, columns], rtol=1e-5, equal_nan=True).all(axis=1)
-        assert right[found.told[:, a]].all(), attribute.name
+        assert right[found.determined[:, a]].all(), attribute.name
     told = figures(inputs)
     assert told.near_values >= told.told_values
     assert told.near_rows >= told.told_rows
@@ -137,7 +137,7 @@ BY_HAND = KnownOthers(
     of_rows=8,
     guess=np.array([[0, 0], [9, 1], [4.05, 0], [5, 0]], dtype=np.float32),
     without_file=np.array([[5, 0], [5, 1], [5, 1], [5, 1]], dtype=np.float32),
-    told=np.array([[True, True], [False, True], [False, False], [True, False]]),
+    determined=np.array([[True, True], [False, True], [False, False], [True, False]]),
     exact=np.array([[True, True], [False, True], [False, False], [True, True]]),
     exact_without_file=np.array([[False, True], [False, True], [False, True], [True, False]]),
     is_numeric=np.array([True, False]),
@@ -329,8 +329,8 @@ def test_whoever_knows_more_columns_gets_no_less_of_the_others(tmp_path, known):
     unknown = [a for a in range(len(domain.attributes)) if a not in known]
     weights = encoded_weights(domain, known)
     less, more = guessed(inputs), guessed(inputs, known=known)
-    assert more.told[:, list(known)].all()
-    assert (more.told >= less.told).all()
+    assert more.determined[:, list(known)].all()
+    assert (more.determined >= less.determined).all()
     before, after = (found.figures(rows, weights, unknown, TimeBox(60)) for found in (less, more))
     assert after.error <= 1.05 * before.error  # guessers are several, and not the best
     assert after.told_values >= before.told_values
@@ -373,7 +373,7 @@ def test_only_rows_that_are_to_be_rebuilt_are_looked_at(tmp_path):
     found = known_others(inputs.forest, inputs.domain, everyone, some, 0, TimeBox(60))
     assert (found.rows == some).all()
     whole = guessed(inputs)
-    assert (found.told == whole.told[some]).all()
+    assert (found.determined == whole.determined[some]).all()
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -33,8 +33,8 @@ def test_without_an_effort_one_note_tells_all_that_the_clock_ended(limits):
     given, doubts = limits(None)
     assert given.notes == ()
     for what in ("attack", "evaluation", "attack"):
-        given.heed(ended(), what)
-    given.heed(TimeBox(600.0), "search for other datasets")
+        given.note_clock(ended(), what)
+    given.note_clock(TimeBox(600.0), "search for other datasets")
     (note,) = given.notes
     assert note.startswith("the wall clock ended the attack and the evaluation: another run can")
     assert not doubts
@@ -43,13 +43,13 @@ def test_without_an_effort_one_note_tells_all_that_the_clock_ended(limits):
 def test_three_searches_are_told_in_one_sentence(limits):
     given, _ = limits(None)
     for what in ("attack", "search for other datasets", "evaluation"):
-        given.heed(ended(), what)
+        given.note_clock(ended(), what)
     assert "ended the attack, the search for other datasets and the evaluation: " in given.notes[0]
 
 
 def test_with_an_effort_it_is_a_doubt(limits):
     given, doubts = limits(5.0)
-    given.heed(ended(), "attack")
+    given.note_clock(ended(), "attack")
     assert given.notes == ()
     assert doubts[0].startswith("the wall clock ended the attack, not the effort of 5 units")
 
@@ -59,5 +59,5 @@ def test_a_box_that_the_effort_ended_is_nobodys_doubt(limits):
     box = TimeBox(600.0, effort=1.0)
     box.spend(2.0)
     assert box.over
-    given.heed(box, "attack")
+    given.note_clock(box, "attack")
     assert not doubts

@@ -10,7 +10,7 @@ from builders import FINDINGS, INFORMED, PART, examination
 from pytest_draft.facts.ambiguity import Ideal
 from pytest_draft.facts.figures import Baseline, Distance, Exact
 from pytest_draft.policy.enough import Enough
-from pytest_draft.policy.held import by_any
+from pytest_draft.policy.held import first_passed
 from pytest_draft.policy.ideal import GUESSED, ideals_of
 from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.rule import Outcome
@@ -154,5 +154,5 @@ def test_every_bound_is_held_and_any_is_enough():
     assert both[1:] == [ideal]
     assert both[0] == ideal_of()
     passed, other, open_ = Outcome("passed", "a"), Outcome("passed", "b"), Outcome("inconclusive", "c")
-    assert by_any([passed, open_]) == by_any([open_, passed]) == by_any([passed, other]) == passed
-    assert by_any([Outcome("inconclusive", "first"), open_]) == open_
+    assert first_passed([passed, open_]) == first_passed([open_, passed]) == first_passed([passed, other]) == passed
+    assert first_passed([Outcome("inconclusive", "first"), open_]) == open_

@@ -123,9 +123,9 @@ def test_constant_columns_dilute_nothing_and_columns_are_not_chosen_by_what_is_d
 def test_of_a_sample_more_may_be_told_than_was_seen_and_of_all_rows_nothing_more(rows, told):
     whole = replace(INFORMED, rows=rows, of_rows=rows, half_rows=20, told_rows=told)
     sampled = replace(whole, of_rows=10 * rows)
-    assert whole.most_told_rows == told
-    assert told <= sampled.most_told_rows <= 1
-    assert sampled.most_told_rows == pytest.approx(binom_upper(told, rows), abs=0.04)
+    assert whole.most_determined_rows == told
+    assert told <= sampled.most_determined_rows <= 1
+    assert sampled.most_determined_rows == pytest.approx(binom_upper(told, rows), abs=0.04)
 
 
 def binom_upper(share: float, n: int) -> float:

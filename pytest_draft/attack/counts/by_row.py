@@ -107,7 +107,7 @@ class RowSearch:
                 placed = polish(kinds, self._share(mass), found.chosen, search, search.timebox)
         return ByRow(placed, self._loose, sure=found.sure, rich=found.rich)
 
-    def whole(self, quick: ByRow | None) -> ByRow:
+    def thorough(self, quick: ByRow | None) -> ByRow:
         """Search for the histogram, then for rows, from there and from what the quick step found.
 
         Raises

@@ -274,7 +274,7 @@ class _Piece:
         limit = _PARAMETERS.first_candidates
         while not search.timebox.over:
             columns = self._first_columns(mass, best, limit)
-            whole = len(columns) == len(mass)
+            all_columns = len(columns) == len(mass)
             if self._coefficients(columns) > _PARAMETERS.most_coefficients:
                 break
             answer = self._near(mass, np.zeros_like(mass), columns, search.timebox)
@@ -285,7 +285,9 @@ class _Piece:
                 if answer.status == "UNKNOWN" and len(columns) <= _PARAMETERS.most_candidates:
                     answer = Model(part, room).solve(
                         hint=best[columns],
-                        effort=np.inf if whole else _PARAMETERS.first_effort * limit / _PARAMETERS.first_candidates,
+                        effort=np.inf
+                        if all_columns
+                        else _PARAMETERS.first_effort * limit / _PARAMETERS.first_candidates,
                         seed=search.seed,
                         timebox=search.timebox,
                     )
@@ -293,7 +295,7 @@ class _Piece:
                 found = np.zeros_like(best)
                 found[columns] = answer.rows
                 return found
-            if whole:
+            if all_columns:
                 if answer.status == "INFEASIBLE":
                     raise InfeasibleError
                 break

@@ -168,11 +168,11 @@ def _sweep(
             if k == low or energy < least:
                 new, least = k, energy
         if temperature > 0:
-            whole = 0.0
+            total = 0.0
             for k in range(high - low):
                 score[k] = math.exp((least - score[k]) / temperature)
-                whole += score[k]
-            left = level[r] * whole
+                total += score[k]
+            left = level[r] * total
             for k in range(high - low):
                 left -= score[k]
                 if left < 0:

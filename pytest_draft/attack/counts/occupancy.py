@@ -366,11 +366,11 @@ def sweep_rows(  # noqa: PLR0912
                 best, top = k, total
         new = best
         if temperature > 0:
-            whole = 0.0
+            mass_sum = 0.0
             for k in range(low, high):
                 weight[k] = math.exp((weight[k] - top) / temperature)
-                whole += weight[k]
-            left = level[r] * whole
+                mass_sum += weight[k]
+            left = level[r] * mass_sum
             for k in range(low, high):
                 left -= weight[k]
                 if left < 0:

@@ -113,21 +113,21 @@ def _searched(problem: Problem, search: Search, *, alternatives: bool) -> tuple[
     by_row = RowSearch(problem, loose, prior_mass(loose), search)
     found = by_row.quick()
     met = solution is not None and not solution.residual
-    if found is not None and _told(found, met=met):  # one dataset is as good as several
+    if found is not None and _rows_are_settled(found, met=met):  # one dataset is as good as several
         if solution is not None and met:
             return solution, None
-        told = _as_solution(problem, found)
-        if not told.residual and problem.complete and size <= _PARAMETERS.proved_coefficients:
-            return solved(search.timebox, told.rows), None
-        return _repaired(told, problem, lambda: solved(search.timebox.part(_PARAMETERS.repair_share))), None
+        by_rows = _as_solution(problem, found)
+        if not by_rows.residual and problem.complete and size <= _PARAMETERS.proved_coefficients:
+            return solved(search.timebox, by_rows.rows), None
+        return _repaired(by_rows, problem, lambda: solved(search.timebox.part(_PARAMETERS.repair_share))), None
     if size <= _PARAMETERS.whole_coefficients and problem.complete and not met:
         with suppress(OutOfTimeError):
             solution = solved(search.timebox.part(_PARAMETERS.repair_share))
-            if solution.unique or (found is not None and _told(found, met=not solution.residual)):
+            if solution.unique or (found is not None and _rows_are_settled(found, met=not solution.residual)):
                 return solution, None
     searched: ByRow | None = None
     with suppress(OutOfTimeError):
-        found = searched = by_row.whole(found)
+        found = searched = by_row.thorough(found)
     if found is None:
         if solution is None:
             raise OutOfTimeError
@@ -138,22 +138,22 @@ def _searched(problem: Problem, search: Search, *, alternatives: bool) -> tuple[
     return placed, searched
 
 
-def _repaired(told: Solution, problem: Problem, solved: Callable[[], Solution]) -> Solution:
+def _repaired(placed: Solution, problem: Problem, solved: Callable[[], Solution]) -> Solution:
     """Return a dataset whose rows are determined but for a few, or a better one that a repair finds."""
-    if told.residual and problem.complete and problem.n_coefficients <= _PARAMETERS.quick_coefficients:
+    if placed.residual and problem.complete and problem.n_coefficients <= _PARAMETERS.quick_coefficients:
         with suppress(OutOfTimeError):
-            return min(told, solved(), key=lambda solution: solution.residual)
-    return told
+            return min(placed, solved(), key=lambda solution: solution.residual)
+    return placed
 
 
-def _told(found: ByRow, *, met: bool) -> bool:
+def _rows_are_settled(searched: ByRow, *, met: bool) -> bool:
     """Return whether the counts determine the rows as far as they can, where some dataset meets them all or not."""
-    return found.sure or (found.rich and (met or not found.placed.missed))
+    return searched.sure or (searched.rich and (met or not searched.placed.missed))
 
 
-def _as_solution(problem: Problem, found: ByRow) -> Solution:
+def _as_solution(problem: Problem, searched: ByRow) -> Solution:
     """Return what was placed, row by row, as numbers of candidates."""
-    placed, n_candidates = found.placed, problem.n_candidates
+    placed, n_candidates = searched.placed, problem.n_candidates
     rows = np.bincount(placed.chosen, minlength=n_candidates).astype(np.int64)
     samples = tuple(np.bincount(sample, minlength=n_candidates).astype(np.int64) for sample in placed.samples)
     expected = np.mean(samples, axis=0) if samples else rows.astype(np.float64)

@@ -72,17 +72,17 @@ class Held:
         left = np.asarray(((low <= value) & (value <= high)).all(axis=2))
         return np.column_stack([left, self.may_miss[:, columns[0]]]) if made.missing else left
 
-    def told(self) -> BoolArray:
+    def determined(self) -> BoolArray:
         """Return which values have no other value left, shape (n_rows, n_attributes)."""
-        told = np.empty((len(self.rows), len(self.domain.attributes)), dtype=bool)
+        determined = np.empty((len(self.rows), len(self.domain.attributes)), dtype=bool)
         for a, attribute in enumerate(self.domain.attributes):
             column = attribute.columns[0]
             if attribute.kind != "numeric":
-                told[:, a] = self.states(a).sum(axis=1) <= 1
+                determined[:, a] = self.states(a).sum(axis=1) <= 1
                 continue
             low, high = self.lower[:, column], self.upper[:, column]
-            told[:, a] = np.where(self.may_miss[:, column], low > high, low >= high)
-        return told
+            determined[:, a] = np.where(self.may_miss[:, column], low > high, low >= high)
+        return determined
 
 
 def held_of(

@@ -40,7 +40,7 @@ _SWEEPS = 30
 _FOLDS = 5
 """Parts of the rows, of which each is guessed by what was learnt from the others."""
 
-_BESIDE = 0.01
+_INSIDE_WEIGHT = 0.01
 """Weight of a row's distance to the inside guess relative to its distance to the box, which is often 0."""
 
 
@@ -122,7 +122,7 @@ class Guesser:
         number = min(number, len(self.donors) - int((own >= 0).any()))
         return _nearest(
             low, high, self.held.may_miss, measured, np.nan_to_num(guess), self.weights.columns, self.weights.missing,
-            own, max(number, 0), _BESIDE,
+            own, max(number, 0), _INSIDE_WEIGHT,
         )  # fmt: skip
 
     def neighbours(self, inside: Rows, near: IntArray) -> Rows:

@@ -174,15 +174,15 @@ def _without(total: FloatArray, own: FloatArray, bounds: IntArray) -> FloatArray
     shares = np.empty_like(total)
     for a in range(len(bounds) - 1):
         for r in range(total.shape[1]):
-            largest, whole = -np.inf, 0.0
+            largest, full = -np.inf, 0.0
             for b in range(bounds[a], bounds[a + 1]):
                 shares[b, r] = total[b, r] - own[b, r]
                 largest = max(largest, shares[b, r])
             for b in range(bounds[a], bounds[a + 1]):
                 shares[b, r] = np.exp(shares[b, r] - largest)
-                whole += shares[b, r]
+                full += shares[b, r]
             for b in range(bounds[a], bounds[a + 1]):
-                shares[b, r] /= whole
+                shares[b, r] /= full
     return shares
 
 
@@ -238,11 +238,11 @@ def _weigh_counts(
     """
     n_classes, n_rows = chance.shape
     leaves = np.flatnonzero(left < 0)
-    whole = np.zeros(n_rows)
+    total = np.zeros(n_rows)
     for node in leaves:
         for c in range(n_classes):
             for r in range(n_rows):
-                whole[r] += chance[c, r] * reach[node, r] * to_leaves[leaf_of[node], c, r]
+                total[r] += chance[c, r] * reach[node, r] * to_leaves[leaf_of[node], c, r]
     here, anyone = np.zeros((n_classes, n_rows)), np.zeros(n_rows)
     for node in leaves:
         leaf = leaf_of[node]
@@ -253,7 +253,7 @@ def _weigh_counts(
                 here[c, r] = 0.0
                 if times[r] > 0 and to_leaves[leaf, c, r] > 0:
                     part = chance[c, r] * reach[node, r]
-                    others = max(whole[r] - part * to_leaves[leaf, c, r], 0.0)
+                    others = max(total[r] - part * to_leaves[leaf, c, r], 0.0)
                     here[c, r] = part / max(part + others, _TINY)
                     anyone[r] += here[c, r]
             anyone[r] = min(anyone[r], 1.0)
@@ -318,10 +318,10 @@ def _pass_tree(
             else:
                 share = inside[node]
                 below[c, node] = share * below[c, left[node]] + (1 - share) * below[c, right[node]]
-    whole = np.zeros(n_rows)
+    total = np.zeros(n_rows)
     for c in range(n_classes):
-        whole += chance[c] * below[c, 0]
-    whole = np.maximum(whole, _TINY)
+        total += chance[c] * below[c, 0]
+    total = np.maximum(total, _TINY)
     said = np.ones_like(values)
     for node in range(n_nodes):
         if left[node] < 0:
@@ -331,7 +331,7 @@ def _pass_tree(
             by_left += chance[c] * (below[c, left[node]] - below[c, node])
             by_right += chance[c] * (below[c, right[node]] - below[c, node])
         # The path's own tests of the attribute are no evidence for a bin: they say whether it can come here at all.
-        given_bin = reach[node] / open_share[node] / whole
+        given_bin = reach[node] / open_share[node] / total
         base = first_bin[attribute[node]]
         for b in range(first_bin[attribute[node] + 1] - base):
             if held[node, b]:
@@ -339,4 +339,4 @@ def _pass_tree(
                 said[base + b] += given_bin * (by_left if goes_left else by_right)
     _damp(values, to_values, said, times)
     if not classes_known:
-        _damp(classes, to_classes, below[:, 0] / whole, times)
+        _damp(classes, to_classes, below[:, 0] / total, times)

@@ -150,7 +150,7 @@ def _check_memory(forest: Forest, domain: Domain, groups: Groups) -> None:
         )
 
 
-def _pool(reach: Reach, found: Descent, rng: np.random.Generator) -> tuple[IntArray, IntArray, Words]:
+def _pool(reach: Reach, descent: Descent, rng: np.random.Generator) -> tuple[IntArray, IntArray, Words]:
     """Return what rows are taken to be, and what else they could be: group, class and region of each.
 
     The rows of the dataset that descent has found come first, group by group; then vectors that are drawn from what is
@@ -159,25 +159,25 @@ def _pool(reach: Reach, found: Descent, rng: np.random.Generator) -> tuple[IntAr
     regions, groups = reach.regions, reach.groups
     of_row, n_rows = np.sort(groups.of_row), groups.n_rows
     most = min(_PARAMETERS.most_pooled, _PARAMETERS.most_signed // regions.n_trees) // n_rows
-    vectors, row = [found.bins], [np.arange(n_rows)]
-    if found.residual:
+    vectors, row = [descent.bins], [np.arange(n_rows)]
+    if descent.residual:
         for _ in range(min(_PARAMETERS.drawn_per_row, most // 2)):
-            vectors.append(_drawn(found.belief, regions.first_bin, rng))
+            vectors.append(_drawn(descent.belief, regions.first_bin, rng))
             row.append(np.arange(n_rows))
         other = np.argwhere(reach.allowed[of_row])  # rows x bins
         attribute = np.searchsorted(regions.first_bin, other[:, 1], side="right") - 1
         value = other[:, 1] - regions.first_bin[attribute]
-        changed = found.bins[other[:, 0], attribute] != value
+        changed = descent.bins[other[:, 0], attribute] != value
         other, attribute, value = other[changed], attribute[changed], value[changed]
         if len(other) > most * n_rows // 2:
             kept = np.sort(rng.choice(len(other), most * n_rows // 2, replace=False))
             other, attribute, value = other[kept], attribute[kept], value[kept]
-        single = found.bins[other[:, 0]]
+        single = descent.bins[other[:, 0]]
         single[np.arange(len(single)), attribute] = value
         vectors.append(single)
         row.append(other[:, 0])
     rows = np.concatenate(row)
-    group, label = of_row[rows], found.labels[rows]
+    group, label = of_row[rows], descent.labels[rows]
     signature = regions.signature(regions.of_vectors(np.concatenate(vectors)))
     possible = np.ones(len(rows), dtype=bool)
     if groups.draws_known:
@@ -188,7 +188,7 @@ def _pool(reach: Reach, found: Descent, rng: np.random.Generator) -> tuple[IntAr
     return group, label, region & regions.with_values(groups.values, groups.n_groups)[group]
 
 
-def _left_over(reach: Reach, found: Descent, search: Search) -> tuple[IntArray, IntArray, Words]:
+def _left_over(reach: Reach, descent: Descent, search: Search) -> tuple[IntArray, IntArray, Words]:
     """Return all that the rows that fit worst can be if the others are right: group, class and region of each.
 
     What the others leave of the counts says much of a few rows. More and more rows are taken, until there is an answer.
@@ -198,7 +198,7 @@ def _left_over(reach: Reach, found: Descent, search: Search) -> tuple[IntArray, 
         np.sort(groups.of_row),
         SoftTrees(regions, groups.weight[:, np.sort(groups.of_row)], False, np.zeros_like(regions.counts)),
     )
-    fault, signature = trees.fault(found), regions.signature(regions.of_vectors(found.bins))
+    fault, signature = trees.fault(descent), regions.signature(regions.of_vectors(descent.bins))
     for share in _PARAMETERS.worst:
         wrong = fault >= share * fault.max()
         kept, own = np.unique(of_row[wrong], return_inverse=True)
@@ -212,7 +212,7 @@ def _left_over(reach: Reach, found: Descent, search: Search) -> tuple[IntArray, 
             weight=groups.weight[:, kept],
             values=values,
         )
-        counts, distinct = regions.left_by(signature[:, ~wrong], found.labels[~wrong], trees.weight[:, ~wrong])
+        counts, distinct = regions.left_by(signature[:, ~wrong], descent.labels[~wrong], trees.weight[:, ~wrong])
         box = search.timebox.next(_PARAMETERS.left_over_effort)
         try:
             part = Reach.of(replace(regions, counts=counts, distinct=distinct), few)
@@ -223,7 +223,11 @@ def _left_over(reach: Reach, found: Descent, search: Search) -> tuple[IntArray, 
         if listed is not None:
             return kept[listed[0]], listed[1], listed[2]
         break
-    return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty((0, len(regions.whole)), dtype=np.uint64)
+    return (
+        np.empty(0, dtype=np.int64),
+        np.empty(0, dtype=np.int64),
+        np.empty((0, len(regions.full_box)), dtype=np.uint64),
+    )
 
 
 def _drawn(belief: FloatArray, bounds: IntArray, rng: np.random.Generator) -> IntArray:

@@ -53,7 +53,7 @@ class Reach:
             Where this would take too much memory.
         """
         n_groups, n_classes, n_leaves = groups.n_groups, regions.n_classes, len(regions.box)
-        if n_groups * n_classes * (n_leaves + 8 * len(regions.whole)) > MAX_BYTES:
+        if n_groups * n_classes * (n_leaves + 8 * len(regions.full_box)) > MAX_BYTES:
             raise NotCoveredError(
                 f"{n_groups:,} rows that the adversary tells apart x {n_leaves:,} leaves take too much memory; "
                 "so many rows of so large a domain are not covered yet"
@@ -135,8 +135,8 @@ class Reach:
         regions = self.regions
         group, label = np.nonzero(self.alive)
         spread = np.unpackbits(self.box[group, label].view(np.uint8), axis=1).sum(axis=1)
-        found: list[Words] = [np.empty((0, len(regions.whole)), dtype=np.uint64)] * len(group)
-        n_words = len(regions.whole)
+        found: list[Words] = [np.empty((0, len(regions.full_box)), dtype=np.uint64)] * len(group)
+        n_words = len(regions.full_box)
         room = min(most, MAX_BYTES // (32 * n_words))
         if 16 * regions.n_trees * len(regions.box) > MAX_BYTES:
             return None

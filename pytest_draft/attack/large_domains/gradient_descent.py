@@ -245,16 +245,16 @@ class SoftTrees:
         residual = sum(int(np.abs(self._gaps(t, signature[t], labels)).sum()) for t in range(self._regions.n_trees))
         return Descent(bins, labels, belief, residual)
 
-    def fault(self, found: Descent) -> Beliefs:
+    def fault(self, descent: Descent) -> Beliefs:
         """Return how badly each row fits: the share of the trees that saw it whose leaf there is at fault.
 
         A leaf is at fault where the dataset and the counts differ. A wrong row is at fault nearly everywhere, a right
         one only where it shares a leaf with a wrong one.
         """
-        signature = self._regions.signature(self._regions.of_vectors(found.bins))
-        at_fault = np.zeros(len(found.labels))
+        signature = self._regions.signature(self._regions.of_vectors(descent.bins))
+        at_fault = np.zeros(len(descent.labels))
         for t in range(self._regions.n_trees):
-            wrong: BoolArray = np.any(self._gaps(t, signature[t], found.labels), axis=1)
+            wrong: BoolArray = np.any(self._gaps(t, signature[t], descent.labels), axis=1)
             at_fault += wrong[signature[t]] & (self.weight[t] > 0)
         share: Beliefs = at_fault / np.maximum((self.weight > 0).sum(axis=0), 1)
         return share

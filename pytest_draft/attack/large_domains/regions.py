@@ -39,7 +39,7 @@ class Regions:
     """`first_bin` and `first_word`, shape (n_attributes + 1,): where each attribute's bins and words begin, side by
     side.
     """
-    whole: Words
+    full_box: Words
     """Shape (n_words,). The region of the whole domain."""
     nodes: ForestNodes
     attribute: IntArray
@@ -102,19 +102,19 @@ class Regions:
         first_leaf[order] = np.cumsum(is_leaf) - is_leaf
         leaf_node, leaf_start = order[is_leaf], nodes.first_leaf
         first_of_tree = np.repeat(leaf_start[:-1], np.diff(nodes.first))
-        whole = np.zeros(int(first_word[-1]), dtype=np.uint64)
+        full_box = np.zeros(int(first_word[-1]), dtype=np.uint64)
         word_attribute = np.repeat(np.arange(len(n_bins)), np.diff(first_word))
         for a in range(len(n_bins)):
-            _set_bins(whole, int(first_word[a]), 0, int(n_bins[a]))
-        box = _leaf_boxes(nodes, attribute, low, high, inverted, first_word, whole, leaf_node)
-        owned = np.logical_or.reduceat(box != whole, first_word[:-1], axis=1)
+            _set_bins(full_box, int(first_word[a]), 0, int(n_bins[a]))
+        box = _leaf_boxes(nodes, attribute, low, high, inverted, first_word, full_box, leaf_node)
+        owned = np.logical_or.reduceat(box != full_box, first_word[:-1], axis=1)
         leaf, entry = np.nonzero(owned[:, word_attribute])
         return cls(
             domain=domain,
             bin_of=bin_of,
             first_bin=first_bin,
             first_word=first_word,
-            whole=whole,
+            full_box=full_box,
             nodes=nodes,
             attribute=attribute,
             low=low,
@@ -157,7 +157,7 @@ class Regions:
 
     def with_values(self, values: KnownValues | None, n_groups: int) -> Words:
         """Return the region of each group's known values, shape (n_groups, n_words): the whole domain without any."""
-        box = np.tile(self.whole, (n_groups, 1))
+        box = np.tile(self.full_box, (n_groups, 1))
         if values is None:
             return box
         for a, value in _known_values(self.domain, values):
@@ -169,7 +169,7 @@ class Regions:
 
     def of_vectors(self, values: IntArray) -> Words:
         """Return regions of single bins, shape (n_vectors, n_words), of vectors given by each attribute's bin."""
-        box = np.zeros((len(values), len(self.whole)), dtype=np.uint64)
+        box = np.zeros((len(values), len(self.full_box)), dtype=np.uint64)
         for a in range(len(self.bin_of)):
             bit = np.uint64(1) << (values[:, a] % 64).astype(np.uint64)
             box[np.arange(len(values)), self.first_word[a] + values[:, a] // 64] = bit
@@ -231,7 +231,7 @@ class Regions:
         leaf_at = np.empty(len(self.box), dtype=np.int64)  # by tree and position
         tree_of = np.repeat(np.arange(self.n_trees), np.diff(self.leaf_start))
         leaf_at[self.leaf_start[tree_of] + self.position[self.leaf_node]] = np.arange(len(self.box))
-        box = np.tile(self.whole, (signature.shape[1], 1))
+        box = np.tile(self.full_box, (signature.shape[1], 1))
         for t in range(self.n_trees):
             box[seen[t]] &= self.box[leaf_at[self.leaf_start[t] + signature[t, seen[t]]]]
         return box
@@ -292,20 +292,20 @@ def _leaf_boxes(
     high: IntArray,
     inverted: BoolArray,
     first_word: IntArray,
-    whole: Words,
+    full_box: Words,
     leaf_node: IntArray,
 ) -> Words:
     """Return the region of each leaf."""
     left, right, start = nodes.left, nodes.right, nodes.first
-    leaves = np.empty((len(leaf_node), len(whole)), dtype=np.uint64)
+    leaves = np.empty((len(leaf_node), len(full_box)), dtype=np.uint64)
     leaf_of = np.full(len(left), -1, dtype=np.int64)
     for leaf in range(len(leaf_node)):
         leaf_of[leaf_node[leaf]] = leaf
-    inside = np.empty(len(whole), dtype=np.uint64)
+    inside = np.empty(len(full_box), dtype=np.uint64)
     for t in range(len(start) - 1):
         first = start[t]
-        boxes = np.empty((start[t + 1] - first, len(whole)), dtype=np.uint64)
-        boxes[0] = whole
+        boxes = np.empty((start[t + 1] - first, len(full_box)), dtype=np.uint64)
+        boxes[0] = full_box
         for node in range(first, start[t + 1]):
             if left[node] < 0:
                 leaves[leaf_of[node]] = boxes[node - first]

@@ -68,7 +68,7 @@ def sweep(nodes, attributes, copula, data, times, fixed_label, known, rows, temp
     missing_left, weight, count, by_class = nodes.missing_left, nodes.weight, nodes.count, nodes.by_class
     start, log_prior, one_hot = attributes.start, attributes.log_prior, attributes.one_hot
     missing, score = attributes.missing, attributes.score
-    state, label_of, found, random = data.state, data.label, data.found, data.random
+    state, label_of, draws, random = data.state, data.label, data.draws, data.random
     n_attributes, n_trees, n_classes = len(start) - 1, len(root) - 1, count.shape[1]
     most, deepest = n_classes, 0
     for a in range(n_attributes):
@@ -95,7 +95,7 @@ def sweep(nodes, attributes, copula, data, times, fixed_label, known, rows, temp
                 v = root[t]
                 while True:
                     for c in range(n_classes if by_class[v] else 0):  # all labels cost the same elsewhere
-                        cost[c] += weight[v] * reach_cost(found[v, c] - count[v, c], m, 0, -1)
+                        cost[c] += weight[v] * reach_cost(draws[v, c] - count[v, c], m, 0, -1)
                     if left[v] < 0:
                         break
                     b = attribute[v]

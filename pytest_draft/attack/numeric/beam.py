@@ -344,26 +344,10 @@ def _mass(below, start, a, low, high):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _reach(
-    nodes,
-    start,
-    hot,
-    one_hot,
-    missing,
-    of_node,
-    below,
-    root,
-    box,
-    found,
-    own,
-    undo,
-    stack,
-    gain,
-    leaf_of,
-    weight,
-    n,
-    most,
-):  # type: ignore[no-untyped-def]  # noqa: E501, PLR0912, PLR0915
+def _reach(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915
+    nodes, start, hot, one_hot, missing, of_node, below, root, box, found, own, undo, stack, gain, leaf_of,
+    weight, n, most,
+):  # fmt: skip
     """Append the leaves of a tree that a box reaches to `leaf_of`, with their weights.
 
     Parameters
@@ -643,25 +627,10 @@ def _traced(share, order, origin, at_leaf, first, new):  # type: ignore[no-untyp
 
 
 @compiled
-def believe(
-    nodes,
-    leaves,
-    marginals,
-    messages,
-    times,
-    known,
-    rows,
-    fixed_label,
-    settings,
-    step,
-    background,
-    seeds,
-    changed,
-    new_label,
-    drawn,
-    fit,
-    stop,
-):  # type: ignore[no-untyped-def]  # noqa: E501, PLR0912, PLR0915
+def believe(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915
+    nodes, leaves, marginals, messages, times, known, rows, fixed_label, settings, step, background, seeds,
+    changed, new_label, drawn, fit, stop,
+):  # fmt: skip
     """Place some rows anew, each given what is believed of all others.
 
     Parameters

@@ -139,7 +139,7 @@ class AnnealingChain:
             penalty,
             stop,
         )
-        if _told_apart(problem):
+        if _rows_differ(problem):
             pairs = self._pairs(np.tile(rows, ANNEALING.exchanges))
             exchange(
                 self.nodes, self.attributes, self.data, problem.times, self.known, pairs, temperature, penalty, stop
@@ -182,7 +182,7 @@ def random_start(problem: NumericProblem, prior: Prior, rng: np.random.Generator
     return Dataset.of(problem.nodes, problem.times, state, problem.label.copy(), seed)
 
 
-def _told_apart(problem: NumericProblem) -> bool:
+def _rows_differ(problem: NumericProblem) -> bool:
     """Return whether occurrences or known values tell rows apart, so that it matters which is which."""
     return problem.ordered or bool((problem.state[: problem.n_unknown] >= 0).any())
 
@@ -197,7 +197,7 @@ def units_of_a_sweep(problem: NumericProblem) -> float:
         * depth
         * (
             ANNEALING.seconds_a_walk * depth
-            + ANNEALING.seconds_an_exchange * ANNEALING.exchanges * _told_apart(problem)
+            + ANNEALING.seconds_an_exchange * ANNEALING.exchanges * _rows_differ(problem)
         )
     )
 

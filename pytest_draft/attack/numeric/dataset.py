@@ -103,7 +103,7 @@ class Dataset(NamedTuple):
     """Shape (n_rows, n_attributes)."""
     label: Int32Array
     """Shape (n_rows,)."""
-    found: Int32Array
+    draws: Int32Array
     """Shape (n_nodes, n_classes). Draws of each class that reach a node."""
     present: Int32Array
     """Shape (n_nodes,). Rows that reach it."""
@@ -139,8 +139,8 @@ class Dataset(NamedTuple):
         """
         present, below, above, n_below, n_above, first = np.zeros((6, len(nodes.left)), dtype=np.int32)
         leaf, after, before = np.zeros((3, *times.shape), dtype=np.int32)
-        found, random = np.zeros_like(nodes.count), np.array([seed], dtype=np.uint64)
-        return cls(state, label, found, present, below, above, n_below, n_above, leaf, first, after, before, random)
+        draws, random = np.zeros_like(nodes.count), np.array([seed], dtype=np.uint64)
+        return cls(state, label, draws, present, below, above, n_below, n_above, leaf, first, after, before, random)
 
     def __repr__(self) -> str:
         return f"Dataset({len(self.state)} rows, not shown)"
@@ -175,7 +175,7 @@ def put(nodes, attributes, data, times, k):  # type: ignore[no-untyped-def]  # n
     cut, missing_left, twice, lowest = nodes.cut, nodes.missing_left, nodes.twice, nodes.lowest
     highest, by_class = nodes.highest, nodes.by_class
     missing = attributes.missing
-    state, found, below, above = data.state, data.found, data.below, data.above
+    state, draws, below, above = data.state, data.draws, data.below, data.above
     present = data.present
     n_below, n_above, at_leaf, first = data.n_below, data.n_above, data.leaf, data.first
     after, before = data.after, data.before
@@ -186,7 +186,7 @@ def put(nodes, attributes, data, times, k):  # type: ignore[no-untyped-def]  # n
             continue
         v = root[t]
         while True:
-            found[v, label if by_class[v] else 0] += m
+            draws[v, label if by_class[v] else 0] += m
             present[v] += 1
             if left[v] < 0:
                 break
@@ -225,7 +225,7 @@ def take(nodes, attributes, data, times, k):  # type: ignore[no-untyped-def]  # 
     cut, missing_left, twice, lowest = nodes.cut, nodes.missing_left, nodes.twice, nodes.lowest
     highest, by_class = nodes.highest, nodes.by_class
     missing = attributes.missing
-    state, found, below, above = data.state, data.found, data.below, data.above
+    state, draws, below, above = data.state, data.draws, data.below, data.above
     present = data.present
     n_below, n_above, at_leaf, first = data.n_below, data.n_above, data.leaf, data.first
     after, before = data.after, data.before
@@ -244,7 +244,7 @@ def take(nodes, attributes, data, times, k):  # type: ignore[no-untyped-def]  # 
             before[t, nxt] = prv
         v = root[t]
         while True:
-            found[v, label if by_class[v] else 0] -= m
+            draws[v, label if by_class[v] else 0] -= m
             present[v] -= 1
             if left[v] < 0:
                 break
@@ -297,7 +297,7 @@ def _look_again(nodes, attributes, data, t, v, left):  # type: ignore[no-untyped
 @compiled
 def fill(nodes, attributes, data, times):  # type: ignore[no-untyped-def]
     """Put all rows in, from nothing."""
-    data.found[:], data.present[:] = 0, 0
+    data.draws[:], data.present[:] = 0, 0
     data.below[:], data.above[:] = NONE, FAR
     data.n_below[:], data.n_above[:] = 0, 0
     data.first[:], data.leaf[:] = NONE, NONE
@@ -308,7 +308,7 @@ def fill(nodes, attributes, data, times):  # type: ignore[no-untyped-def]
 @compiled
 def tested(nodes, attributes, data, times):  # type: ignore[no-untyped-def]
     """Return which attributes of each row are tested on its way through some tree, shape (n_rows, n_attributes)."""
-    found = np.zeros(data.state.shape, np.bool_)
+    draws = np.zeros(data.state.shape, np.bool_)
     for t in range(len(nodes.root) - 1):
         for k in range(len(data.state)):
             if times[t, k] == 0:
@@ -316,7 +316,7 @@ def tested(nodes, attributes, data, times):  # type: ignore[no-untyped-def]
             v = nodes.root[t]
             while nodes.left[v] >= 0:
                 a = nodes.attribute[v]
-                found[k, a] = True
+                draws[k, a] = True
                 left = lies_left(nodes.cut[v], data.state[k, a], attributes.missing[a], nodes.missing_left[v])
                 v = nodes.left[v] if left else nodes.right[v]
-    return found
+    return draws

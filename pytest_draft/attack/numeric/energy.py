@@ -146,7 +146,7 @@ def add_costs(nodes, attributes, data, times, k, a, first, last, only, penalty, 
     highest, weight, count, distinct = nodes.highest, nodes.weight, nodes.count, nodes.distinct
     start, value_low, value_high, one_hot = attributes.start, attributes.low, attributes.high, attributes.one_hot
     missing, by_class = attributes.missing, nodes.by_class
-    found, below, above = data.found, data.below, data.above
+    draws, below, above = data.draws, data.below, data.above
     present, n_below, n_above = data.present, data.n_below, data.n_above
     on_path, change, stack, costs = scratch.on_path, scratch.change, scratch.stack, scratch.costs
     row, label = data.state[k], data.label[k]
@@ -162,7 +162,7 @@ def add_costs(nodes, attributes, data, times, k, a, first, last, only, penalty, 
             v, low, high, so_far = stack[depth, 0], stack[depth, 1], stack[depth, 2], costs[depth]
             while True:
                 c = label if by_class[v] else 0
-                so_far += weight[v] * reach_cost(found[v, c] - count[v, c], m, present[v], distinct[v])
+                so_far += weight[v] * reach_cost(draws[v, c] - count[v, c], m, present[v], distinct[v])
                 if left[v] < 0:
                     break
                 b = attribute[v]
@@ -202,7 +202,7 @@ def missed(nodes, attributes, data):  # type: ignore[no-untyped-def]  # noqa: PL
         for v in range(nodes.root[t], nodes.root[t + 1]):
             if nodes.left[v] < 0:
                 for c in range(nodes.count.shape[1]):
-                    counts += abs(data.found[v, c] - nodes.count[v, c])
+                    counts += abs(data.draws[v, c] - nodes.count[v, c])
                 if nodes.distinct[0] >= 0:
                     counts += abs(data.present[v] - nodes.distinct[v])
                 continue
@@ -238,7 +238,7 @@ def cost_of(nodes, attributes, data, times, k, penalty):  # type: ignore[no-unty
     highest, weight, count, distinct = nodes.highest, nodes.weight, nodes.count, nodes.distinct
     start, value_low, value_high, one_hot = attributes.start, attributes.low, attributes.high, attributes.one_hot
     missing, by_class = attributes.missing, nodes.by_class
-    state, found, below, above = data.state, data.found, data.below, data.above
+    state, draws, below, above = data.state, data.draws, data.below, data.above
     present, n_below, n_above = data.present, data.n_below, data.n_above
     cost = 0.0
     label = data.label[k]
@@ -249,7 +249,7 @@ def cost_of(nodes, attributes, data, times, k, penalty):  # type: ignore[no-unty
         v = root[t]
         while True:
             c = label if by_class[v] else 0
-            cost += weight[v] * reach_cost(found[v, c] - count[v, c], m, present[v], distinct[v])
+            cost += weight[v] * reach_cost(draws[v, c] - count[v, c], m, present[v], distinct[v])
             if left[v] < 0:
                 break
             a = attribute[v]

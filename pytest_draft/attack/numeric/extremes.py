@@ -60,11 +60,11 @@ class Extremes:
 class _Equations:
     """All nodes with a random threshold and a certain draw behind it, in one numbering: tree by tree, parents first."""
 
-    def __init__(self, forest: Forest, found: Replay, books: Mapping[int, FloatArray]) -> None:
+    def __init__(self, forest: Forest, replay: Replay, books: Mapping[int, FloatArray]) -> None:
         self.books = books
         self.nodes = ForestNodes.of(forest.trees)
         self.column, self.threshold = self.nodes.feature, self.nodes.threshold
-        self.raw = np.concatenate([tree.winner for tree in found.trees])
+        self.raw = np.concatenate([tree.winner for tree in replay.trees])
         self.low = np.full(len(self.column), np.nan)
         self.high = np.full(len(self.column), np.nan)
 
@@ -131,13 +131,13 @@ def _books(domain: Domain) -> dict[int, FloatArray]:
 def _bounds_and_spacing(domain: Domain) -> tuple[FloatArray, FloatArray]:
     """Return each column's bounds, shape (n_columns, 2), and the grid that its kind means: 1, or 0 for none."""
     bounds = domain.by_column(lambda attribute: (float(attribute.low), float(attribute.high)))
-    return bounds, domain.by_column(lambda attribute: float(attribute.whole))
+    return bounds, domain.by_column(lambda attribute: float(attribute.integers_only))
 
 
-def _decoded(forest: Forest, domain: Domain, found: Replay, timebox: TimeBox) -> tuple[Extremes, Hints]:
+def _decoded(forest: Forest, domain: Domain, replay: Replay, timebox: TimeBox) -> tuple[Extremes, Hints]:
     """Return the extremes, and what they tell of the columns."""
     bounds, finest = _bounds_and_spacing(domain)
-    equations = _Equations(forest, found, _books(domain))
+    equations = _Equations(forest, replay, _books(domain))
     is_random = forest.splitter == "random"
     if is_random:
         _look_for_grids(equations, bounds, finest)
@@ -253,23 +253,23 @@ def _decode_by_known(equations: _Equations, bounds: FloatArray) -> None:
         nodes = equations.open
         nodes = nodes[equations.column[nodes] == column]
         known = equations.known(column, bounds)
-        node, low, high, both, chance = _by_known(
+        node, low, high, both_known, chance = _pairs_with_known(
             equations.threshold[nodes], equations.raw[nodes], least[nodes], most[nodes], known
         )
         if not len(node):
             continue
         # The extreme that is new: two nodes with different draws that give the same are no coincidence.
         is_low_new = ~np.isin(low, known)
-        fresh = np.where(is_low_new, low, high)
-        pairs = np.unique(np.stack([fresh, node.astype(np.float64)]), axis=1)
+        new_value = np.where(is_low_new, low, high)
+        pairs = np.unique(np.stack([new_value, node.astype(np.float64)]), axis=1)
         value, support = np.unique(pairs[0], return_counts=True)
-        support = np.where(both, 0, support[np.searchsorted(value, fresh)])
+        support = np.where(both_known, 0, support[np.searchsorted(value, new_value)])
         n_values = np.ptp(bounds[column]) / np.spacing(np.float32(np.abs(bounds[column]).max()))
-        sure = np.where(both, chance <= COINCIDENCE, False)
-        sure |= ~both & (support >= 2) & (chance * len(value) / max(float(n_values), 1.0) <= COINCIDENCE)
-        sure |= ~both & (chance <= COINCIDENCE)
+        sure = np.where(both_known, chance <= COINCIDENCE, False)
+        sure |= ~both_known & (support >= 2) & (chance * len(value) / max(float(n_values), 1.0) <= COINCIDENCE)
+        sure |= ~both_known & (chance <= COINCIDENCE)
         if column in equations.books:
-            sure &= both
+            sure &= both_known
         alone = np.bincount(node[sure], minlength=len(nodes)) == 1
         taken = np.flatnonzero(sure & alone[node])
         equations.low[nodes[node[taken]]], equations.high[nodes[node[taken]]] = low[taken], high[taken]
@@ -282,30 +282,30 @@ def _chance(value, width):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _by_known(threshold, raw, least, most, known):  # type: ignore[no-untyped-def]
+def _pairs_with_known(threshold, raw, least, most, known):  # type: ignore[no-untyped-def]
     """Return the pairs with a known value that explain thresholds.
 
     Returns
     -------
     node : ndarray of int64, shape (n_pairs,)
     low, high : ndarray of float64, shape (n_pairs,)
-    both : ndarray of bool, shape (n_pairs,)
+    both_known : ndarray of bool, shape (n_pairs,)
         Whether both are known.
     chance : ndarray of float64, shape (n_pairs,)
         About how many such pairs explain the node's threshold by coincidence.
     """
-    node, low, high, both, chance = [0][:0], [0.0][:0], [0.0][:0], [True][:0], [0.0][:0]
+    node, low, high, both_known, chance = [0][:0], [0.0][:0], [0.0][:0], [True][:0], [0.0][:0]
     for n in range(len(threshold)):
         begin, middle = np.searchsorted(known, least[n]), np.searchsorted(known, threshold[n], side="right")
         end = np.searchsorted(known, most[n], side="right")
         width = window(threshold[n], least[n], most[n])
         above, below = RAND_R_MAX / raw[n], RAND_R_MAX / (RAND_R_MAX - raw[n])
-        one = 0.0
-        two = (middle - begin) * (end - middle) * width * max(above, below) / max(most[n] - least[n], 1e-300)
+        by_one_known = 0.0
+        by_two_known = (middle - begin) * (end - middle) * width * max(above, below) / max(most[n] - least[n], 1e-300)
         for place in range(begin, middle):
-            one += _chance(maximum_of(threshold[n], known[place], raw[n]), width * above)
+            by_one_known += _chance(maximum_of(threshold[n], known[place], raw[n]), width * above)
         for place in range(middle, end):
-            one += _chance(minimum_of(threshold[n], known[place], raw[n]), width * below)
+            by_one_known += _chance(minimum_of(threshold[n], known[place], raw[n]), width * below)
         for place in range(begin, middle):
             a = known[place]
             guess = np.float32(maximum_of(threshold[n], a, raw[n]))
@@ -317,8 +317,8 @@ def _by_known(threshold, raw, least, most, known):  # type: ignore[no-untyped-de
                     node.append(n)
                     low.append(a)
                     high.append(b)
-                    both.append(is_known)
-                    chance.append(two if is_known else one)
+                    both_known.append(is_known)
+                    chance.append(by_two_known if is_known else by_one_known)
         for place in range(middle, end):
             b = known[place]
             guess = np.float32(minimum_of(threshold[n], b, raw[n]))
@@ -330,6 +330,6 @@ def _by_known(threshold, raw, least, most, known):  # type: ignore[no-untyped-de
                         node.append(n)
                         low.append(a)
                         high.append(b)
-                        both.append(False)
-                        chance.append(one)
-    return np.array(node), np.array(low), np.array(high), np.array(both), np.array(chance)
+                        both_known.append(False)
+                        chance.append(by_one_known)
+    return np.array(node), np.array(low), np.array(high), np.array(both_known), np.array(chance)

@@ -173,9 +173,9 @@ def _purity(forest: Forest, tree: Tree) -> tuple[BoolArray, BoolArray]:
     if forest.classes is None:
         return np.zeros(tree.n_nodes, dtype=np.bool_), tree.n_distinct > 1
     one_class = np.count_nonzero(tree.value, axis=1) <= 1
-    whole = bool((tree.weight == np.rint(tree.weight)).all()) and tree.weight[0] < 2**26
+    integer_weights = bool((tree.weight == np.rint(tree.weight)).all()) and tree.weight[0] < 2**26
     nothing = np.zeros(tree.n_nodes, dtype=np.bool_)
-    return (one_class, nothing) if whole else (nothing, one_class)
+    return (one_class, nothing) if integer_weights else (nothing, one_class)
 
 
 def depths(tree: Tree) -> IntArray:

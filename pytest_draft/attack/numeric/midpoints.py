@@ -83,7 +83,7 @@ def propagate_thresholds(
     nodes, best, is_midpoint = joined_nodes(forest), forest.splitter == "best", np.concatenate(midpoints_of(forest))
     members = members_of(nodes.parent, np.where(leaves < 0, -1, leaves + nodes.first[:, None]))
     is_whole = np.diff(members.start) == nodes.n_distinct
-    is_number = domain.by_column(lambda attribute: attribute.whole and attribute.low < attribute.high)
+    is_number = domain.by_column(lambda attribute: attribute.integers_only and attribute.low < attribute.high)
     may_miss = domain.by_column(lambda attribute: attribute.missing)
     bound = _start(domain, n_rows, low, high)
     n_compared = n_rows if n_rows <= _MOST_COMPARED else 0

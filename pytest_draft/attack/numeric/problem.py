@@ -135,7 +135,7 @@ def build_numeric(forest: Forest, domain: Domain, groups: Groups, timebox: TimeB
     bounds, leaves_known, targets = None, 0.0, None
     if forest.observation.has_targets and groups.known is None:
         if groups.values is None:
-            bounds, leaves_known = _by_targets(forest, domain, times, extremes, timebox.part(_SHARE))
+            bounds, leaves_known = _bounds_by_targets(forest, domain, times, extremes, timebox.part(_SHARE))
         if leaves_known < 1:
             targets = target_counts(forest, times)
     decoded = None if extremes is None else (extremes.low, extremes.high)
@@ -172,7 +172,7 @@ def build_numeric(forest: Forest, domain: Domain, groups: Groups, timebox: TimeB
     )
 
 
-def _by_targets(
+def _bounds_by_targets(
     forest: Forest, domain: Domain, times: IntArray, extremes: Extremes | None, timebox: TimeBox
 ) -> tuple[ValueBounds, float]:
     """Return the bounds that follow from the rows whose targets tell their leaves, and the share of these leaves."""
@@ -211,8 +211,8 @@ def _labels(nodes: NodeArrays, times: IntArray, known: IntArray, timebox: TimeBo
     if n_classes == 1:
         return np.zeros_like(known), True
     root = nodes.root[:-1]
-    told = nodes.by_class[root]
-    times, root = times[told], nodes.count[root[told]].astype(np.int64)
+    counted = nodes.by_class[root]
+    times, root = times[counted], nodes.count[root[counted]].astype(np.int64)
     open_rows = known < 0
     label = known.copy()
     if not len(root):
@@ -222,19 +222,19 @@ def _labels(nodes: NodeArrays, times: IntArray, known: IntArray, timebox: TimeBo
     known_times, times = times[:, ~open_rows], times[:, open_rows]
     lacking = root - known_times @ of_known
     if (times == times[:, :1]).all():
-        label[open_rows] = _in_shares(lacking[0], int(open_rows.sum()))
+        label[open_rows] = _labels_in_shares(lacking[0], int(open_rows.sum()))
         return label, True
     alike = group_by_occurrences(times)
-    different, is_told = _different_rows(nodes)
-    is_told = is_told[told]
-    seen_of_known = (known_times[is_told] > 0).astype(np.int64) @ of_known
-    drawn = np.concatenate([alike.weight, alike.weight[is_told] > 0]).astype(np.float64)
-    wanted = np.concatenate([lacking, different[told][is_told] - seen_of_known])
-    matrix, size = _heeding(sparse.csr_array(drawn), timebox), alike.size
+    different, is_certain = _different_rows(nodes)
+    is_certain = is_certain[counted]
+    seen_of_known = (known_times[is_certain] > 0).astype(np.int64) @ of_known
+    drawn = np.concatenate([alike.weight, alike.weight[is_certain] > 0]).astype(np.float64)
+    wanted = np.concatenate([lacking, different[counted][is_certain] - seen_of_known])
+    matrix, size = _with_time_checks(sparse.csr_array(drawn), timebox), alike.size
     try:
         mass = [lsq_linear(matrix, wanted[:, c], (0, size), max_iter=_STEPS).x / size for c in range(n_classes)]
     except OutOfTimeError:
-        label[open_rows] = _in_shares(lacking.sum(axis=0), int(open_rows.sum()))
+        label[open_rows] = _labels_in_shares(lacking.sum(axis=0), int(open_rows.sum()))
         return label, False
     chosen = np.stack(mass, axis=1).argmax(axis=1)
     if (alike.size == 1).all():
@@ -296,13 +296,13 @@ def _exchanged(drawn: FloatArray, wanted: IntArray, label: IntArray, timebox: Ti
     return label
 
 
-def _in_shares(draws: IntArray, n_rows: int) -> IntArray:
+def _labels_in_shares(draws: IntArray, n_rows: int) -> IntArray:
     """Return labels of so many rows, in ascending order, in the shares of each class's draws."""
     ends = np.rint(np.cumsum(draws) * (n_rows / draws.sum())).astype(np.int64)
     return np.searchsorted(ends, np.arange(n_rows), side="right").astype(np.int64)
 
 
-def _heeding(matrix: sparse.csr_array, timebox: TimeBox) -> LinearOperator:
+def _with_time_checks(matrix: sparse.csr_array, timebox: TimeBox) -> LinearOperator:
     """Return a matrix each of whose products heeds a time box: how many a least squares asks for is not known before.
 
     Raises

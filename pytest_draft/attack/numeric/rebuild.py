@@ -123,7 +123,7 @@ def _from_bounds(
             low, high = bounds.lower[:, columns[0]], bounds.upper[:, columns[0]]
             middle[:, a] = np.clip(problem.states.rounded(a, (low + high) / 2), low, high)
     rows = encoded_rows(problem, middle)
-    whole = np.ptp(np.stack([bounds.lower, bounds.upper]), axis=0) == problem.domain.ranges
+    unbounded = np.ptp(np.stack([bounds.lower, bounds.upper]), axis=0) == problem.domain.ranges
     residual = _missed_counts(problem, rows)
     return Reconstruction(
         status="not converged" if residual else "consistent",
@@ -131,7 +131,7 @@ def _from_bounds(
         consistent=rows,
         labels=problem.label.astype(np.int64),
         cells=None,
-        free=_by_attribute(problem, whole) & (problem.states.n_states > 1),
+        free=_by_attribute(problem, unbounded) & (problem.states.n_states > 1),
         ordered=problem.ordered,
         residual=residual,
         cut_short=not bounds.complete,
@@ -241,7 +241,7 @@ def _surprise(problem: NumericProblem, chain: AnnealingChain, hidden: BoolArray)
     total = np.zeros((int(leaves.sum()), problem.n_classes))
     for sample in chain.samples:
         state = np.concatenate([sample, chain.data.state[problem.n_unknown :]])
-        total += _with_rows(chain.data, state, chain.data.label, chain).found[leaves]
+        total += _with_rows(chain.data, state, chain.data.label, chain).draws[leaves]
     return float(np.abs(total / len(chain.samples) - problem.nodes.count[leaves]).sum())
 
 

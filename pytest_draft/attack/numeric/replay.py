@@ -109,8 +109,8 @@ def replay(forest: Forest, timebox: TimeBox, hints: Hints | None = None, *, miss
     except NotCoveredError as error:
         return Replay(tuple(_unknown(tree) for tree in forest.trees), str(error))
     if hints is None:
-        whole = np.tile([-np.inf, np.inf], (forest.n_features, 1))
-        hints = Hints(whole, np.zeros(forest.n_features), (np.empty(0),) * forest.n_features)
+        unbounded = np.tile([-np.inf, np.inf], (forest.n_features, 1))
+        hints = Hints(unbounded, np.zeros(forest.n_features), (np.empty(0),) * forest.n_features)
     ties = _Ties(forest)
     sample = np.unique(np.linspace(0, forest.n_trees - 1, min(forest.n_trees, REPLAY.sampled)).astype(np.int64))
     for _ in range(REPLAY.rounds):

@@ -75,12 +75,12 @@ def _sweep(  # noqa: PLR0912
     for v in range(n_leaves):
         _refresh(v, table, published, epsilon, points, weights, chance, gain)
     heat = 1.0 / temperature
-    power, whole = np.empty(urn.shape), np.empty((n_classes, n_attributes))
+    power, power_sum = np.empty(urn.shape), np.empty((n_classes, n_attributes))
     for c in range(n_classes):
         for a in range(n_attributes):
             for k in range(most):
                 power[c, a, k] = urn[c, a, k] ** heat
-            whole[c, a] = power[c, a].sum()
+            power_sum[c, a] = power[c, a].sum()
     base = np.empty(n_classes)
     weight = np.empty((int((bounds[:, 1] - bounds[:, 0]).max()), n_classes))
     for i in range(len(order)):
@@ -88,14 +88,14 @@ def _sweep(  # noqa: PLR0912
         old, was = leaf[row], label[row]
         table[old, was] -= 1
         _refresh(old, table, published, epsilon, points, weights, chance, gain)
-        _count(-1.0, was, value[row], of_class, urn, power, whole, heat)
+        _count(-1.0, was, value[row], of_class, urn, power, power_sum, heat)
         low, high = bounds[row]
         top = -np.inf
         for c in range(n_classes):
             # The chance of a class, and of its attributes anywhere; at temperature 1 the rest adds up to 0.
             base[c] = heat * (math.log(of_class[c]) - n_attributes * math.log(urn[c, 0].sum()))
             for a in range(n_attributes):
-                base[c] += math.log(whole[c, a])
+                base[c] += math.log(power_sum[c, a])
         for v in range(low, high):
             for c in range(n_classes):
                 weight[v - low, c] = -np.inf
@@ -106,7 +106,7 @@ def _sweep(  # noqa: PLR0912
                         for k in range(most):
                             if allowed[r, k]:
                                 inside += power[c, a, k]
-                        mass += math.log(inside / whole[c, a])
+                        mass += math.log(inside / power_sum[c, a])
                     weight[v - low, c] = mass
                     top = max(top, mass)
         total = 0.0
@@ -125,7 +125,7 @@ def _sweep(  # noqa: PLR0912
         leaf[row], label[row] = new, chosen
         table[new, chosen] += 1
         _refresh(new, table, published, epsilon, points, weights, chance, gain)
-        _count(1.0, chosen, value[row], of_class, urn, power, whole, heat)
+        _count(1.0, chosen, value[row], of_class, urn, power, power_sum, heat)
 
 
 @njit(cache=True, nogil=True)
@@ -164,7 +164,7 @@ def _count(
     of_class: FloatArray,
     urn: FloatArray,
     power: FloatArray,
-    whole: FloatArray,
+    power_sum: FloatArray,
     heat: float,
 ) -> None:
     """Add a row to the urns, or take it out, and bring their tempered shares up to date."""
@@ -173,7 +173,7 @@ def _count(
         k = value[a]
         urn[label, a, k] += number
         power[label, a, k] = urn[label, a, k] ** heat
-        whole[label, a] = power[label, a].sum()
+        power_sum[label, a] = power[label, a].sum()
 
 
 @njit(cache=True, nogil=True)

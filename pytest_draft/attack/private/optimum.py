@@ -119,7 +119,7 @@ def find_optimum(problem: NoisyProblem, value: Int32Array, label: IntArray, sear
         if bound > best + _PARAMETERS.met and not search.timebox.over:
             worth = np.union1d(np.flatnonzero(reduced <= bound - best + _PARAMETERS.met), columns)
             complete = len(worth) <= _PARAMETERS.most_in_program
-            found, proved = program.whole(worth if complete else columns, search)
+            found, proved = program.likeliest_whole(worth if complete else columns, search)
             if found is not None and program.log_likelihood(found) > best:
                 number, best = found, program.log_likelihood(found)
             if complete:
@@ -240,7 +240,7 @@ class _Program:
             columns = np.union1d(columns, entering)
         return best
 
-    def whole(self, columns: IntArray, search: Search) -> tuple[IntArray | None, float]:
+    def likeliest_whole(self, columns: IntArray, search: Search) -> tuple[IntArray | None, float]:
         """Return the likeliest whole dataset of some columns, and the bound of all such datasets."""
         noise = self._problem.noise
         by_matches = not self._concave and noise.density == "laplace"

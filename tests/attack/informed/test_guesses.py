@@ -113,7 +113,7 @@ def test_what_is_told_is_guessed(seed):
     rng = np.random.default_rng([seed, 1])
     rows = some_rows(rng, 40)
     held = boxes(MIXED, rows, rng)
-    told = held.told()
+    told = held.determined()
     assert 0.02 < told.mean() < 0.98
     for name, guess in all_guesses(guesser(held, rows)).items():
         for a, attribute in enumerate(MIXED.attributes):

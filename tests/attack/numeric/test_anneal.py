@@ -109,7 +109,7 @@ def energy(problem, state, label, times, penalty):
 def agrees(problem, data):
     """Return whether all that follows from a dataset's rows is as if they had just been put in."""
     fresh = filled(problem, data.state, data.label)
-    for field in ("found", "present", "leaf"):
+    for field in ("draws", "present", "leaf"):
         if (getattr(data, field) != getattr(fresh, field)).any():
             return False
     best = ~np.isnan(problem.nodes.twice)
@@ -342,4 +342,4 @@ def test_a_sweep_ends_soon_after_a_stop_and_leaves_whole_rows():
 
     assert ended.wait(60)
     other = filled(problem, data.state, data.label)
-    assert (other.found == data.found).all()
+    assert (other.draws == data.draws).all()

@@ -226,7 +226,7 @@ def test_states_reach_the_leaves_and_counts_of_their_rows(published, name, gaps)
         reached = place[tree.leaves[leaf_positions(tree, np.ascontiguousarray(rows.T))]] + problem.nodes.root[t]
         assert (data.leaf[t] == np.where(times[t] > 0, reached, -1)).all()
         here = slice(problem.nodes.root[t], problem.nodes.root[t + 1])
-        assert (data.found[here] == forest.counts(t)[order]).all()
+        assert (data.draws[here] == forest.counts(t)[order]).all()
         assert (data.present[here] == tree.n_distinct[order]).all()
         told = tree.n_distinct[order] if forest.draws.drawn else -1
         assert (problem.nodes.distinct[here] == told).all()
