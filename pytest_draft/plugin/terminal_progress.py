@@ -40,6 +40,7 @@ STAGES = {
     "cool": "fitting rows to the file's counts",
     "histogram": "fitting rows to the file's counts",
     "messages": "fitting each row to its leaves",
+    "believe": "fitting each row to its leaves",
     "place rows": "fitting each row to its leaves",
     "polish rows": "correcting the last rows",
     "polish": "correcting the last rows",

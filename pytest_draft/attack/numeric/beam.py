@@ -194,11 +194,25 @@ def _of_others(belief, label, times, start, t, leaf, k, c, is_by_class, n_draws,
 
 
 @compiled
-def _rest(table, table_at, count, n_distinct, leaf, c, rest):  # type: ignore[no-untyped-def]
-    """Write how likely all other classes have their draws, by how many different rows these are, to `rest[0]`.
+def _of_all_but(leaves, messages, times, background, t, leaf, k, c, q, out):  # type: ignore[no-untyped-def]
+    """Write a class's table by all rows but `k`, which is in the leaf with probability `q`, to `out`."""
+    n_draws, n_distinct = leaves.count[leaf, c], leaves.distinct[leaf]
+    if q < 0.5:
+        _without(messages.table, leaves.table[leaf, c], n_draws, n_distinct, times[t, k], q, out)
+    else:
+        _of_others(
+            messages.belief, messages.label, times, leaves.start, t, leaf, k, c, leaves.by_class[leaf], n_draws,
+            n_distinct, background, out,
+        )  # fmt: skip
+
+
+@compiled
+def _rest(leaves, messages, times, background, t, leaf, k, c, own, q, rest):  # type: ignore[no-untyped-def]
+    """Write how likely all classes but `c` have their draws, by how many different rows these are, to `rest[0]`.
 
     Returns whether any other class has draws.
     """
+    count, n_distinct, table_at = leaves.count, leaves.distinct[leaf], leaves.table
     rest[0, : n_distinct + 1] = 0.0
     rest[0, 0] = 1.0
     others = False
@@ -207,7 +221,11 @@ def _rest(table, table_at, count, n_distinct, leaf, c, rest):  # type: ignore[no
         if b == c or at < 0:
             continue
         others = True
-        row = at + count[leaf, b] * (n_distinct + 1)
+        row = count[leaf, b] * (n_distinct + 1)
+        table = messages.table[at:]
+        if b == own:
+            table = rest[2]
+            _of_all_but(leaves, messages, times, background, t, leaf, k, b, q, table)
         for e in range(n_distinct + 1):
             rest[1, e] = 0.0
             for i in range(e + 1):
@@ -217,8 +235,14 @@ def _rest(table, table_at, count, n_distinct, leaf, c, rest):  # type: ignore[no
 
 
 @compiled
-def _normal(mean, variance, of_distinct, var_distinct, covariance, off, off_distinct, m, with_distinct):  # type: ignore[no-untyped-def]
-    """Return the log-ratio of a leaf's counts with a row and without it, by a normal distribution of the others."""
+def _normal(variance, var_distinct, covariance, off, off_distinct, m, with_distinct):  # type: ignore[no-untyped-def]
+    """Return the log-ratio of a leaf's counts with the row and without it, by a normal distribution of the others.
+
+    Parameters
+    ----------
+    off, off_distinct : float
+        By how much the leaf's draws and different rows are more than those expected of the others.
+    """
     variance += 0.25
     if not with_distinct:
         return (off * off - (off - m) * (off - m)) / (2 * variance)
@@ -233,19 +257,19 @@ def _normal(mean, variance, of_distinct, var_distinct, covariance, off, off_dist
 
 
 @compiled
-def _exact(leaves, messages, times, t, leaf, k, c, q, background, out, rest):  # type: ignore[no-untyped-def]
-    """Return the log-ratio of a leaf's counts with a row of class `c` and without it, by the tables of all others."""
-    n_draws, n_distinct, at, m = leaves.count[leaf, c], leaves.distinct[leaf], leaves.table[leaf, c], times[t, k]
-    if q < 0.5:
-        _without(messages.table, at, n_draws, n_distinct, m, q, out)
-    else:
-        _of_others(
-            messages.belief, messages.label, times, leaves.start, t, leaf, k, c, leaves.by_class[leaf], n_draws,
-            n_distinct, background, out,
-        )  # fmt: skip
+def _exact(leaves, messages, times, background, t, leaf, k, c, own, q, out, rest):  # type: ignore[no-untyped-def]
+    """Return the log-ratio of a leaf's counts with a row of class `c` and without it, by the tables of all others.
+
+    Parameters
+    ----------
+    own : int
+        The class as which the row counts in the tables, with probability `q`.
+    """
+    n_draws, n_distinct, m = leaves.count[leaf, c], leaves.distinct[leaf], times[t, k]
+    _of_all_but(leaves, messages, times, background, t, leaf, k, c, q if c == own else 0.0, out)
     wide, step = n_distinct + 1, 1 if n_distinct else 0
     with_row, without = 0.0, 0.0
-    if n_distinct and _rest(messages.table, leaves.table, leaves.count, n_distinct, leaf, c, rest):
+    if n_distinct and _rest(leaves, messages, times, background, t, leaf, k, c, own, q, rest):
         for e in range(wide):
             without += out[n_draws * wide + n_distinct - e] * rest[0, e]
             if e < n_distinct:
@@ -268,7 +292,7 @@ def evidence(leaves, messages, times, k, c_of_row, background, clip, found, scra
         Most that one leaf can say either way.
     found : ndarray of float64, shape (n_leaves,)
         Written for the leaves of trees that saw the row.
-    scratch : ndarray of float64, shape (3, at least `MOST_STATES`)
+    scratch : ndarray of float64, shape (4, at least `MOST_STATES`)
     """
     first, table_at, count, distinct = leaves.first, leaves.table, leaves.count, leaves.distinct
     by_class, start = leaves.by_class, leaves.start
@@ -284,30 +308,24 @@ def evidence(leaves, messages, times, k, c_of_row, background, clip, found, scra
             if n_draws < m:
                 found[leaf] = IMPOSSIBLE
                 continue
-            q = 0.0
-            if c == (own_label if by_class[leaf] else 0):
-                q = (1 - background[k]) * belief[k, leaf] + background[k] * start[leaf, own_label]
+            own = own_label if by_class[leaf] else 0
+            q = (1 - background[k]) * belief[k, leaf] + background[k] * start[leaf, own_label]
             at = table_at[leaf, c]
             if at < 0:
-                spread = q * (1 - q)
-                of_distinct, var_distinct = 0.0, 0.0
+                of_distinct, var_distinct = -q, -q * (1 - q)
                 if n_distinct:
                     for b in range(count.shape[1]):
                         of_distinct += moments[leaf, b, 2]
                         var_distinct += moments[leaf, b, 3]
+                mine = q if c == own else 0.0
+                spread = mine * (1 - mine)
+                mean = moments[leaf, c, 0] - m * mine
                 value = _normal(
-                    moments[leaf, c, 0] - m * q,
-                    moments[leaf, c, 1] - m * m * spread,
-                    of_distinct,
-                    var_distinct - spread,
-                    moments[leaf, c, 4] - m * spread,
-                    n_draws - (moments[leaf, c, 0] - m * q),
-                    n_distinct - (of_distinct - q),
-                    m,
-                    n_distinct > 0,
-                )
+                    moments[leaf, c, 1] - m * m * spread, var_distinct, moments[leaf, c, 4] - m * spread,
+                    n_draws - mean, n_distinct - of_distinct, m, n_distinct > 0,
+                )  # fmt: skip
             else:
-                value = _exact(leaves, messages, times, t, leaf, k, c, q, background, out, rest)
+                value = _exact(leaves, messages, times, background, t, leaf, k, c, own, q, out, rest)
             found[leaf] = min(clip, max(-clip, value))
 
 
@@ -675,7 +693,7 @@ def believe(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915
         most_leaves = max(most_leaves, first[t + 1] - first[t])
         deepest = max(deepest, root[t + 1] - root[t])
     found, other = np.empty(len(node_of)), np.empty(len(node_of))
-    scratch = np.empty((3, MOST_STATES + 1))
+    scratch = np.empty((4, MOST_STATES + 1))
     order = np.empty(n_trees, np.int64)
     low, high = np.empty((2, width, n_attributes), np.int32), np.empty((2, width, n_attributes), np.int32)
     may_miss = np.empty((2, width, n_attributes), np.int32)
