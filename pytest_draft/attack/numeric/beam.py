@@ -594,20 +594,30 @@ def _state_in(below, start, hot, one_hot, missing, box, a, random):  # type: ign
 
 
 @compiled
-def _draw_label(leaves, messages, times, k, background, clip, random, found, scratch):  # type: ignore[no-untyped-def]
-    """Draw a row's label by how well each fits all leaves' counts, wherever the row is."""
+def _draw_label(leaves, messages, times, k, background, clip, random, found, other, scratch):  # type: ignore[no-untyped-def]
+    """Draw a row's label by how well each fits all leaves' counts, wherever the row is.
+
+    Parameters
+    ----------
+    found : ndarray of float64, shape (n_leaves,)
+        What the leaves say of the row with its label as it is.
+    other : ndarray of float64, shape (n_leaves,)
+        Room for what they say with another.
+    """
     first, n_classes = leaves.first, leaves.count.shape[1]
-    most, fits = -np.inf, np.zeros(n_classes)
+    fits = np.zeros(n_classes)
     for c in range(n_classes):
-        evidence(leaves, messages, times, k, c, background, clip, found, scratch)
+        said = found
+        if c != messages.label[k]:
+            said = other
+            evidence(leaves, messages, times, k, c, background, clip, said, scratch)
         for t in range(len(first) - 1):
             if times[t, k]:
                 total = 0.0
                 for leaf in range(first[t], first[t + 1]):
-                    total += leaves.start[leaf, c] * np.exp(found[leaf])
+                    total += leaves.start[leaf, c] * np.exp(said[leaf])
                 fits[c] += np.log(max(total, 1e-300))
-        most = max(most, fits[c])
-    fits = np.exp(fits - most)
+    fits = np.exp(fits - fits.max())
     point = uniform(random) * fits.sum()
     for c in range(n_classes - 1):
         point -= fits[c]
@@ -720,7 +730,7 @@ def believe(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915
             continue
         evidence(leaves, messages, times, k, c, background, clip, found, scratch)
         if not fixed_label:
-            c = _draw_label(leaves, messages, times, k, background, clip, random, other, scratch)
+            c = _draw_label(leaves, messages, times, k, background, clip, random, found, other, scratch)
             if c != label[k]:
                 evidence(leaves, messages, times, k, c, background, clip, found, scratch)
         n_order = _order(leaves, times, k, c, found, jitter, random, order)

@@ -55,16 +55,24 @@ class Beliefs:
         self._marginals = self._learnt()
 
     @staticmethod
-    def apply(problem: NumericProblem) -> bool:
-        """Return whether rows are told apart by their draws, so that there is something to believe, and it fits."""
+    def apply(problem: NumericProblem, units: float) -> bool:
+        """Return whether rows are told apart by their draws, so that there is something to believe, and it fits.
+
+        Parameters
+        ----------
+        units : float
+            Units of work that there are for it.
+        """
         told_apart = bool((problem.times != problem.times[:, :1]).any())
         n_leaves = int((problem.nodes.left < 0).sum())
-        return told_apart and problem.times.shape[1] * n_leaves <= BELIEFS.most_entries
+        fits = problem.times.shape[1] * n_leaves <= BELIEFS.most_entries
+        return told_apart and fits and units >= BELIEFS.fewest_rounds * units_of_a_round(problem)
 
     def improve(self, window: Window, workers: int) -> None:
         """Believe anew of all rows, round by round, until a window is over or there were enough rounds."""
         unit = units_of_a_round(self.problem)
         n = self.problem.n_unknown
+        batch = _batch_of(n)
         with window.box.flag() as stop, ThreadPoolExecutor(workers) as pool:
             while self.rounds < BELIEFS.most_rounds:
                 share = max(self.rounds / BELIEFS.most_rounds, min(1.0, window.passed(self.spent)))
@@ -73,10 +81,10 @@ class Beliefs:
                 background[:n] = first * (last / first) ** share
                 power = min(1.0, BELIEFS.weakest + (1 - BELIEFS.weakest) * share / BELIEFS.full)
                 order = self._rng.permutation(n)
-                for at in range(0, n, BELIEFS.batch):
+                for at in range(0, n, batch):
                     if window.passed(self.spent) >= 1 or stop[0]:
                         return
-                    rows = order[at : at + BELIEFS.batch]
+                    rows = order[at : at + batch]
                     self._batch(rows, background, power, stop, workers, pool)
                     self.spent += unit * len(rows) / n
                 self.rounds += 1
@@ -143,11 +151,18 @@ def _all(pool: ThreadPoolExecutor, work: Callable[[int], None], workers: int) ->
     list(pool.map(work, range(workers)))
 
 
+def _batch_of(n_rows: int) -> int:
+    """Return how many rows are placed from the same tables: filling these takes a time for all rows, each time."""
+    return max(BELIEFS.batch, -(-n_rows // BELIEFS.most_batches))
+
+
 def units_of_a_round(problem: NumericProblem) -> float:
-    """Return the units of work of one round: boxes are joined with trees, and tables filled batch by batch."""
-    n_leaves = float((problem.nodes.left < 0).sum())
+    """Return the units of work of one round: what leaves say of rows, boxes joined with trees, and tables."""
+    n_leaves, n_trees = float((problem.nodes.left < 0).sum()), len(problem.nodes.root) - 1
     seen = float((problem.times > 0).sum())
-    n_batches = -(-problem.n_unknown // BELIEFS.batch)
-    states = n_batches * problem.times.shape[1] * n_leaves
-    units: float = seen * BELIEFS.width * BELIEFS.seconds_a_box + states * BELIEFS.seconds_a_state
-    return units
+    labels = 1 if problem.label_known else problem.n_classes
+    n_batches = -(-problem.n_unknown // _batch_of(problem.n_unknown))
+    boxes = seen * BELIEFS.width * BELIEFS.seconds_a_box
+    said = seen * n_leaves / n_trees * labels * BELIEFS.seconds_a_leaf
+    tables = n_batches * float(problem.times.shape[1]) * n_leaves * BELIEFS.seconds_a_state
+    return boxes + said + tables

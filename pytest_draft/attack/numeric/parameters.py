@@ -106,21 +106,27 @@ class BeliefParameters:
     jitter: float = 0.5
     """How far chance moves a tree in the order in which a box is joined with them, in the entropy of its leaves."""
     batch: int = 100
-    """Rows that are believed anew at a time, from the same tables."""
+    most_batches: int = 5
+    """`batch` and `most_batches`: rows that are placed anew at a time, from the same tables, and how often these are
+    filled in a round at most.
+    """
     most_rounds: int = 30
     """Rounds after which another search begins from nothing."""
     fewest_rounds: int = 12
-    """With fewer rounds such another search is left out again."""
+    """Where there is no time for as many, rows are annealed from random places; a further search with fewer is left
+    out again.
+    """
     drawn: int = 24
     """States that are drawn from the boxes of a row in each round."""
     hottest: float = 0.8
     """Temperature at which chains begin from such rows."""
     most_entries: int = 100_000_000
     """Most pairs of row and leaf; each takes 4 bytes."""
-    seconds_a_box: float = 4e-7
-    seconds_a_state: float = 2e-9
-    """`seconds_a_box` and `seconds_a_state`: seconds that a box takes in a tree, and a pair of row and leaf in a batch,
-    for the estimate of a round's units of work.
+    seconds_a_box: float = 3.3e-7
+    seconds_a_leaf: float = 2.2e-7
+    seconds_a_state: float = 1.6e-8
+    """Seconds that a box takes in a tree, a leaf for what it says of a row, and a pair of row and leaf whenever tables
+    are filled, for the estimate of a round's units of work.
     """
 
 

@@ -55,12 +55,12 @@ def rebuild_numeric(problem: NumericProblem, search: Search) -> Reconstruction:
             return _from_bounds(problem, problem.bounds, seen, figures)
     prior = uninformed_prior(problem)
     beliefs: list[Beliefs] = []
-    if Beliefs.apply(problem):
+    if Beliefs.apply(problem, _units_left(search) * BELIEFS.share):
         strength = PILOT.strengths[1]
         prior = replace(prior, strength=strength)
         with search.clock("believe"):
             beliefs = _believed(problem, prior, search)
-        n_chains = _n_chains(_sweeps_left(problem, search))
+        n_chains = _n_chains(_units_left(search) / units_of_a_sweep(problem))
         figures["rounds"] = float(sum(one.rounds for one in beliefs))
     else:
         with search.clock("pilot"):
@@ -175,25 +175,22 @@ def _run(chains: Sequence[AnnealingChain], search: Search, seconds: float, units
 def _believed(problem: NumericProblem, prior: Prior, search: Search) -> list[Beliefs]:
     """Return what is believed of the rows, by one search after the other from nothing, while there is time."""
     box = search.timebox
-    window = Window.of(box, box.remaining * BELIEFS.share, box.effort_left * BELIEFS.share)
+    until, units = box.elapsed + box.remaining * BELIEFS.share, box.effort_left * BELIEFS.share
     found: list[Beliefs] = []
-    spent = 0.0
-    while not found or window.passed(spent) < 1:
+    while not found or (box.elapsed < until and units > 0):
         beliefs = Beliefs(problem, prior, [search.seed, 25, len(found)])
-        beliefs.improve(replace(window, units=window.units - spent), search.workers)
-        spent += beliefs.spent
+        beliefs.improve(Window.of(box, until - box.elapsed, units), search.workers)
+        box.spend(beliefs.spent)
+        units -= beliefs.spent
         if found and beliefs.rounds < BELIEFS.fewest_rounds:
             break
         found.append(beliefs)
-    box.spend(spent)
     return found
 
 
-def _sweeps_left(problem: NumericProblem, search: Search) -> float:
-    """Return about how many sweeps there is time for."""
-    box = search.timebox
-    units = min(box.remaining * search.workers, box.effort_left)
-    return units / max(units_of_a_sweep(problem), 1e-9)
+def _units_left(search: Search) -> float:
+    """Return about how many units of work there is time for."""
+    return min(search.timebox.remaining * search.workers, search.timebox.effort_left)
 
 
 def _n_chains(sweeps: float) -> int:

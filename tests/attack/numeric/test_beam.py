@@ -215,7 +215,9 @@ def begun(problem, seed=0):
 
 
 def told_apart():
-    return next(problem for problem in instances(20, np.inf) if Beliefs.apply(problem) and problem.n_unknown > 3)
+    return next(
+        problem for problem in instances(20, np.inf) if Beliefs.apply(problem, np.inf) and problem.n_unknown > 3
+    )
 
 
 def test_beliefs_do_not_depend_on_the_number_of_threads():
@@ -232,8 +234,9 @@ def test_beliefs_do_not_depend_on_the_number_of_threads():
         assert (label == drawn[0][1]).all()
 
 
-def test_where_rows_do_not_differ_in_their_draws_nothing_is_believed():
+def test_where_rows_do_not_differ_in_their_draws_or_there_is_no_time_nothing_is_believed():
     problem = told_apart()
 
-    assert Beliefs.apply(problem)
-    assert not Beliefs.apply(replace(problem, times=np.ones_like(problem.times)))
+    assert Beliefs.apply(problem, np.inf)
+    assert not Beliefs.apply(replace(problem, times=np.ones_like(problem.times)), np.inf)
+    assert not Beliefs.apply(problem, 0.0)
