@@ -29,7 +29,7 @@ from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination
 from pytest_draft.foreign_text import address, distinct, harmless, in_shell, of_path, one_line
 from pytest_draft.hardening.result import Change, Difference, Hardened
-from pytest_draft.plugin.explained import FailureText
+from pytest_draft.plugin.failure_text import FailureText
 from pytest_draft.plugin.items import explained, properties, tolerated
 from pytest_draft.plugin.manifest import Manifest
 from pytest_draft.plugin.session import GateSession, Planned

@@ -19,7 +19,7 @@ PRIVATE_TREES, PRIVATE_DEPTH = 10, 5
 
 def own(owner: Owner) -> Setting:
     """Return the setting that changes nothing."""
-    return Setting(AS_IT_IS, None, owner.trees, ())
+    return Setting(AS_IT_IS, None, owner.n_trees, ())
 
 
 def lines(owner: Owner, fitted: object) -> list[Line]:
@@ -47,7 +47,7 @@ def lines(owner: Owner, fitted: object) -> list[Line]:
     values["max_depth"].reverse()
     found: list[Line] = []
     for trees in _numbers_of_trees(owner):
-        number = (("n_estimators", trees),) if trees != owner.trees else ()
+        number = (("n_estimators", trees),) if trees != owner.n_trees else ()
         first = Setting(AS_IT_IS, None, trees, number)
         for family, sizes in values.items():
             rest = tuple(Setting(family, size, trees, ((family, size), *number)) for size in sizes)
@@ -77,7 +77,7 @@ def _least_in_leaf(owner: Owner, n_rows: int) -> int:
 
 
 def _numbers_of_trees(owner: Owner) -> list[int]:
-    trees = owner.trees
+    trees = owner.n_trees
     if isinstance(owner.forest, TREES) and owner.bag is None:
         return [trees]
     return [trees, *(fewer for fewer in FEWER_TREES if fewer * 1.5 <= trees)]

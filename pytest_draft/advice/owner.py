@@ -94,7 +94,7 @@ class Owner:
         return isinstance(self.forest, (RandomForestClassifier, ExtraTreesClassifier, DecisionTreeClassifier))
 
     @property
-    def trees(self) -> int:
+    def n_trees(self) -> int:
         """How many trees the model has."""
         if self.bag is not None:
             return int(self.estimator.get_params()[_under(self.bag, "n_estimators")])
@@ -112,7 +112,7 @@ class Owner:
         """
         if setting.kind != "forest":
             place = self.place if self.bag is None else self.bag
-            return {place: self._other(setting, random_state)}
+            return {place: self._replacement(setting, random_state)}
         found = {}
         for name, value in setting.parameters:
             at = self.bag if name == "n_estimators" and self.bag is not None else self.place
@@ -120,7 +120,7 @@ class Owner:
         return {**found, self.seeded_at: random_state}
 
     def made(self, setting: Setting, random_state: Seed) -> Any:
-        """Return an unfitted model of a setting."""
+        """Return an unfitted model of a setting, with everything else as in the owner's."""
         drawn_from: Any = random_state.state() if isinstance(random_state, Secret) else random_state
         parameters = self.parameters(setting, drawn_from)
         if "" in parameters:
@@ -138,7 +138,7 @@ class Owner:
         return self.fit(self.made(setting, random_state), self.features, self.labels)
 
     def fit(self, model: Any, features: Any, labels: Any) -> Any:
-        """Return a model fitted to some rows."""
+        """Return a model fitted to some rows; raises as `fitted` does."""
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -150,8 +150,8 @@ class Owner:
             f"{where}: the model cannot be trained on these rows ({kind}); give those that it was trained on"
         )
 
-    def _other(self, setting: Setting, random_state: Seed) -> Any:
-        """Return a new estimator for the forest's place."""
+    def _replacement(self, setting: Setting, random_state: Seed) -> Any:
+        """Return a new estimator for the forest's place: a private forest, or a single tree with its parameters."""
         forest, given = self.forest, dict(setting.parameters)
         if setting.kind == "private":
             from pytest_draft.dp import LaplaceForestClassifier
@@ -175,7 +175,7 @@ def _under(place: str, name: str) -> str:
 
 
 def owner_of(model: object, data: object, target: str | None) -> Owner:
-    """Return what can be trained again.
+    """Return the model and its rows so that the model can be trained again.
 
     Parameters
     ----------
@@ -219,6 +219,60 @@ def owner_of(model: object, data: object, target: str | None) -> Owner:
         fitted_like=estimator,
         notes=tuple(notes),
     )
+
+
+def as_given(owner: Owner, holdout: object, target: str | None) -> tuple[Any, Any]:
+    """Return further rows and their labels as an owner's model takes them.
+
+    Parameters
+    ----------
+    holdout : path-like, pandas.DataFrame or tuple (X, y)
+
+    Raises
+    ------
+    DataError, UsageError
+    """
+    table = _table(holdout, target)
+    if table.targets is None:
+        target = owner.target
+    features, _ = _features(owner.fitted_like, table, target, "the model")
+    labels, _ = _labels(owner.fitted_like, table, target)
+    return features, labels
+
+
+def trees_in(model: Any) -> Iterator[Any]:
+    """Yield the fitted trees of a model, wherever they are in it."""
+    seen: set[int] = set()
+    waiting = [model]
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if hasattr(one, "tree_"):
+            yield one
+        elif isinstance(one, Mapping):
+            waiting += one.values()
+        elif isinstance(one, (list, tuple)):
+            waiting += one
+        elif isinstance(one, np.ndarray):
+            waiting += one.ravel().tolist() if one.dtype == object else []
+        elif isinstance(one, BaseEstimator) or type(one).__module__.startswith("sklearn."):
+            waiting += vars(one).values() if hasattr(one, "__dict__") else []
+
+
+def n_leaves(model: Any) -> int:
+    """Return the leaves of all trees of a fitted model."""
+    if hasattr(model, "children_left_"):  # a private forest, all of whose trees are complete
+        return int((model.children_left_ < 0).sum()) * len(model.threshold_)
+    return sum(int(tree.tree_.n_leaves) for tree in trees_in(model))
+
+
+def shown_path(path: str | os.PathLike[str]) -> str:
+    """Return a path as somebody in this folder would type it."""
+    absolute = Path(os.path.abspath(path))  # noqa: PTH100  (links stay as they are)
+    here = Path(os.path.abspath("."))  # noqa: PTH100
+    return typed(absolute.relative_to(here).as_posix()) if absolute.is_relative_to(here) else str(absolute)
 
 
 def _loaded(model: object) -> tuple[str | None, str | None, Any]:
@@ -294,25 +348,6 @@ def _table(data: object, target: str | None) -> Table:
     raise UsageError(
         f"the data are a {one_line(type(data).__name__)}: give a path, a pandas DataFrame or a pair (X, y)"
     )
-
-
-def as_given(owner: Owner, holdout: object, target: str | None) -> tuple[Any, Any]:
-    """Return further rows and their labels as an owner's model takes them.
-
-    Parameters
-    ----------
-    holdout : path-like, pandas.DataFrame or tuple (X, y)
-
-    Raises
-    ------
-    DataError, UsageError
-    """
-    table = _table(holdout, target)
-    if table.targets is None:
-        target = owner.target
-    features, _ = _features(owner.fitted_like, table, target, "the model")
-    labels, _ = _labels(owner.fitted_like, table, target)
-    return features, labels
 
 
 def _target(estimator: Any, table: Table, target: str | None) -> str | None:
@@ -398,38 +433,3 @@ def _as_trained(labels: Any, classes: Any, where: str) -> tuple[Any, str | None]
     if set(made.tolist()) <= set(classes.tolist()):
         return (made.astype(object) if word == "str" else made), word
     return labels, None
-
-
-def trees_in(model: Any) -> Iterator[Any]:
-    """Yield the fitted trees of a model, wherever they are in it."""
-    seen: set[int] = set()
-    waiting = [model]
-    while waiting:
-        one = waiting.pop()
-        if id(one) in seen:
-            continue
-        seen.add(id(one))
-        if hasattr(one, "tree_"):
-            yield one
-        elif isinstance(one, Mapping):
-            waiting += one.values()
-        elif isinstance(one, (list, tuple)):
-            waiting += one
-        elif isinstance(one, np.ndarray):
-            waiting += one.ravel().tolist() if one.dtype == object else []
-        elif isinstance(one, BaseEstimator) or type(one).__module__.startswith("sklearn."):
-            waiting += vars(one).values() if hasattr(one, "__dict__") else []
-
-
-def n_leaves(model: Any) -> int:
-    """Return the leaves of all trees of a fitted model."""
-    if hasattr(model, "children_left_"):  # a private forest, all of whose trees are complete
-        return int((model.children_left_ < 0).sum()) * len(model.threshold_)
-    return sum(int(tree.tree_.n_leaves) for tree in trees_in(model))
-
-
-def shown_path(path: str | os.PathLike[str]) -> str:
-    """Return a path as somebody in this folder would type it."""
-    absolute = Path(os.path.abspath(path))  # noqa: PTH100  (links stay as they are)
-    here = Path(os.path.abspath("."))  # noqa: PTH100
-    return typed(absolute.relative_to(here).as_posix()) if absolute.is_relative_to(here) else str(absolute)

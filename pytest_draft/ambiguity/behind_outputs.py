@@ -17,7 +17,7 @@ from pytest_draft.ambiguity.alternatives import Alternatives, AlternativesSearch
 from pytest_draft.ambiguity.bits_of_outputs import bits_at
 from pytest_draft.ambiguity.counted import counted_by
 from pytest_draft.ambiguity.gaps import thresholds_only_mark_gaps
-from pytest_draft.ambiguity.population import RowKinds, fitted, kinds, uniform
+from pytest_draft.ambiguity.population import RowKinds, fitted, row_kinds, uniform
 from pytest_draft.ambiguity.sampled import Sampled, facts_of
 from pytest_draft.ambiguity.sampler import Visited, unchanged
 from pytest_draft.ambiguity.values import StateValues
@@ -178,7 +178,7 @@ def search(
         values = StateValues(states, fixed, None, rows, forest, None)
         inside = np.empty((0, value.shape[1]), dtype=np.int64) if others is None else states.of_rows(others)
         inside = inside[(inside >= 0).all(axis=1)]
-        found = kinds(states, value.astype(np.int64), labels, problem.model.n_classes, seed, inside)
+        found = row_kinds(states, value.astype(np.int64), labels, problem.model.n_classes, seed, inside)
         return _alternatives(problem, values, value, labels, moving, seed, stop, found)
 
     return AlternativesSearch(look, timebox)

@@ -203,7 +203,7 @@ def boxes(nodes, attributes, data, times, fixed, rows, stop):  # type: ignore[no
 
     Parameters
     ----------
-    nodes : Nodes
+    nodes : NodeArrays
     attributes : Attributes
     data : Dataset
     times : ndarray of int32, shape (n_trees, n_rows)
@@ -268,7 +268,7 @@ def keep_bounds(nodes, attributes, data, times, first, holds, blocks):  # type: 
 
     Parameters
     ----------
-    nodes : Nodes
+    nodes : NodeArrays
     attributes : Attributes
     data : Dataset
     times : ndarray of int32, shape (n_trees, n_rows)

@@ -52,7 +52,7 @@ def excursions(  # type: ignore[no-untyped-def]  # noqa: PLR0912
 
     Parameters
     ----------
-    nodes : Nodes
+    nodes : NodeArrays
     attributes : Attributes
         Their prior is not used.
     copula : Copula

@@ -1,13 +1,13 @@
-"""What is known of rows from the population alone: a mixture of products, fitted to the true rows as states.
+"""What the population alone says of rows: states of rows go in, `Population` (mixtures) or `RowKinds` (rows) comes out.
 
-A latent class model (as in `pytest_draft.attack.private.sweeps`), fitted by expectation maximisation. Each row's prior
-is fitted to the rows of the other folds: it follows from other people's rows, and never the row itself.
+A mixture of products over states, a latent class model (as in `pytest_draft.attack.private.sweeps`), is fitted by
+expectation maximisation. Each row's prior is fitted to the rows of the other folds: it follows from other people's
+rows, and never the row itself.
 
-Whoever has many other people's rows knows more than a mixture says: which vectors there are,
-and how often (`RowKinds`).
-That is estimated from the training rows themselves, and those of a holdout, each with its own place: of what is seen
-`r` times a constant share of one row is taken off (absolute discounting), so that a vector that is seen once is as
-likely as the population makes it on average. What is taken off goes to rows that the mixtures draw.
+Whoever has many other people's rows knows more than a mixture says: which vectors there are, and how often
+(`RowKinds`). That is estimated from the training rows themselves, and those of a holdout, each with its own place: of
+what is seen `r` times a constant share of one row is taken off (absolute discounting), so that a vector that is seen
+once is as likely as the population makes it on average. What is taken off goes to rows that the mixtures draw.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class RowKinds:
     """Shape (n_kinds, n_classes). Log-probability of each with each label."""
 
     def __repr__(self) -> str:
-        return f"Kinds({len(self.state):,} kinds of rows, not shown)"
+        return f"RowKinds({len(self.state):,} kinds of rows, not shown)"
 
     def drawn(self, n_rows: int, rng: np.random.Generator) -> IntArray:
         """Return states of rows that are drawn without a file, shape (n_rows, n_attributes)."""
@@ -131,8 +131,10 @@ class RowKinds:
         return self.state[rng.choice(len(share), n_rows, p=share / share.sum())]
 
 
-def kinds(states: States, state: IntArray, label: IntArray, n_classes: int, seed: int, others: IntArray) -> RowKinds:
-    """Return the kinds of rows that the population is thought to have.
+def row_kinds(
+    states: States, state: IntArray, label: IntArray, n_classes: int, seed: int, others: IntArray
+) -> RowKinds:
+    """Return the kinds of rows that the population is thought to have, by absolute discounting (see the module).
 
     Parameters
     ----------
@@ -146,26 +148,64 @@ def kinds(states: States, state: IntArray, label: IntArray, n_classes: int, seed
     if len(others) > _PARAMETERS.most_other_rows:
         others = others[rng.choice(len(others), _PARAMETERS.most_other_rows, replace=False)]
     known = np.concatenate([state, others]).astype(np.int64)
+    mixtures = _mixture_of_each_class(states, state.astype(np.int64), label, n_classes, rng)
+    share = (np.bincount(label, minlength=n_classes).astype(np.float64) + 0.5) / (len(label) + 0.5 * n_classes)
+    n_drawn = min(_PARAMETERS.drawn_a_row * len(known), _PARAMETERS.most_drawn)
+    drawn = _drawn_rows(states, mixtures, share, n_drawn, rng)
+    vector, place = np.unique(np.concatenate([known, drawn]), axis=0, return_inverse=True)
+    place = place.reshape(-1)
+    n_seen = np.bincount(place[: len(known)], minlength=len(vector)).astype(np.float64)
+    n_drawn_as = np.bincount(place[len(known) :], minlength=len(vector))
+    # What is taken off what was seen, by Good and Turing's estimate, goes to vectors as often as they were drawn.
+    once, twice = int((n_seen == 1).sum()), int((n_seen == 2).sum())
+    off = once / max(once + 2 * twice, 1)
+    weight = np.maximum(n_seen - off, 0.0) / len(known)
+    weight += off * (n_seen > 0).sum() / len(known) * n_drawn_as / n_drawn
+    # A vector's labels are those that it was seen with; the mixtures count as one more row of it.
+    labelled = np.zeros((len(vector), n_classes))
+    np.add.at(labelled, (place[: len(state)], label), 1.0)
+    unlabelled = n_seen - labelled.sum(axis=1)
+    of_label = _label_chances(states, mixtures, share, vector)
+    split = (labelled + (unlabelled + 1)[:, None] * of_label) / (n_seen + 1)[:, None]
+    likely = weight > 0
+    return RowKinds(vector[likely], np.log(np.maximum(weight[:, None] * split, 1e-300))[likely])
+
+
+def _mixture_of_each_class(
+    states: States, state: IntArray, label: IntArray, n_classes: int, rng: np.random.Generator
+) -> list[tuple[FloatArray, FloatArray]]:
+    """Return the mixture that fits the rows of each class; that of all rows where a class has none."""
     mixtures = []
     for c in range(n_classes):
-        own = state[label == c].astype(np.int64)
+        own = state[label == c]
         if not len(own):
-            own = state.astype(np.int64)
+            own = state
         n_latent = int(np.clip(len(own) // _PARAMETERS.rows_a_class, 1, _PARAMETERS.most_classes))
         mixtures.append(_mixture(states, own, n_latent, rng))
-    share = (np.bincount(label, minlength=n_classes) + 0.5) / (len(label) + 0.5 * n_classes)
-    n_drawn = min(_PARAMETERS.drawn_a_row * len(known), _PARAMETERS.most_drawn)
-    of_draw = rng.choice(n_classes, n_drawn, p=share)
-    fresh = np.empty((n_drawn, state.shape[1]), dtype=np.int64)
+    return mixtures
+
+
+def _drawn_rows(
+    states: States,
+    mixtures: list[tuple[FloatArray, FloatArray]],
+    share: FloatArray,
+    n_drawn: int,
+    rng: np.random.Generator,
+) -> IntArray:
+    """Return rows drawn from the classes' mixtures, each class by its share, shape (n_drawn, n_attributes)."""
+    of_draw = rng.choice(len(mixtures), n_drawn, p=share)
+    drawn = np.empty((n_drawn, len(states.n_states)), dtype=np.int64)
     for c, (log_share, log_prior) in enumerate(mixtures):
         places = np.flatnonzero(of_draw == c)
         alone = Population(log_share[None], log_prior[None], np.zeros(len(places), dtype=np.int64))
-        fresh[places] = alone.drawn(states, rng)
-    vector, place = np.unique(np.concatenate([known, fresh]), axis=0, return_inverse=True)
-    place = place.reshape(-1)
-    seen = np.bincount(place[: len(known)], minlength=len(vector)).astype(np.float64)
-    once, twice = int((seen == 1).sum()), int((seen == 2).sum())
-    off = once / max(once + 2 * twice, 1)
+        drawn[places] = alone.drawn(states, rng)
+    return drawn
+
+
+def _label_chances(
+    states: States, mixtures: list[tuple[FloatArray, FloatArray]], share: FloatArray, vector: IntArray
+) -> FloatArray:
+    """Return how likely each label is for vectors, by the classes' mixtures, shape (n_vectors, n_classes)."""
     start = np.concatenate([[0], np.cumsum(states.n_states)])[:-1]
     log = np.stack(
         [
@@ -174,15 +214,8 @@ def kinds(states: States, state: IntArray, label: IntArray, n_classes: int, seed
         ],
         axis=1,
     )
-    of_label = np.exp(log - np.logaddexp.reduce(log, axis=1)[:, None])
-    labelled = np.zeros((len(vector), n_classes))
-    np.add.at(labelled, (place[: len(state)], label), 1.0)
-    unlabelled = seen - labelled.sum(axis=1)
-    split = (labelled + (unlabelled + 1)[:, None] * of_label) / (seen + 1)[:, None]
-    weight = np.maximum(seen - off, 0.0) / len(known)
-    weight += off * (seen > 0).sum() / len(known) * np.bincount(place[len(known) :], minlength=len(vector)) / n_drawn
-    likely = weight > 0
-    return RowKinds(vector[likely], np.log(np.maximum(weight[:, None] * split, 1e-300))[likely])
+    chances: FloatArray = np.exp(log - np.logaddexp.reduce(log, axis=1)[:, None])
+    return chances
 
 
 def _mixture(
@@ -222,7 +255,7 @@ def _mixture(
 
 
 def _base(states: States, a: int) -> FloatArray:
-    """Return how likely each state of an attribute is where all values are alike; a missing one as one of all."""
+    """Return how likely each state of an attribute is where all its values are equally likely."""
     n_states = int(states.n_states[a])
     attribute = states.domain.attributes[a]
     even = np.full(n_states, 1.0 / n_states)
@@ -237,7 +270,7 @@ def _base(states: States, a: int) -> FloatArray:
 
 
 def _bins(states: States, a: int, state: IntArray) -> IntArray:
-    """Return a class of values for each state: each its own, or of an attribute of many states as many rows in each."""
+    """Return the bin of each state: one for each state, or of an attribute with many, bins of equally many rows."""
     n_states = int(states.n_states[a])
     if states.domain.attributes[a].kind == "one-hot" or n_states <= _PARAMETERS.bins:
         return np.arange(n_states)

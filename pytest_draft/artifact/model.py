@@ -23,7 +23,7 @@ from pytest_draft.artifact.origin import ORIGINAL, Origin
 from pytest_draft.artifact.places import FoundModel, models_in
 from pytest_draft.artifact.records import Record
 from pytest_draft.artifact.rule_list import RuleList
-from pytest_draft.artifact.undoing import undone
+from pytest_draft.artifact.undoing import with_transformers
 from pytest_draft.artifact.unjudged import ALONE, Unjudged, unjudged_trees
 from pytest_draft.errors import SeveralModelsError, UnsupportedArtifactError, listed, one_line
 from pytest_draft.facts.privacy import Privacy
@@ -125,7 +125,7 @@ def _with_contents(
     """Return a view with all else that the file holds: its arrays, and the fitted trees of no model that is judged."""
     contents = contents_of(root, budget, understood)
     unjudged = unjudged_trees(root, parts, model, contents, elsewhere=elsewhere)
-    contents = undone(contents, root, budget)
+    contents = with_transformers(contents, root, budget)
     account = account_of(root, budget, understood)
     return replace(view, contents=contents, account=account, unjudged=unjudged)
 

@@ -1,6 +1,6 @@
-"""ONNX files as graphs: nodes, inputs and constants from a file's bytes. Nothing is computed.
+"""Reads an ONNX file: its bytes go in, a `Graph` of nodes, inputs and constants comes out. Nothing is computed.
 
-Field numbers are those of onnx.proto (github.com/onnx/onnx). What is not needed is not decoded.
+Fields are asked for by their numbers in onnx.proto (github.com/onnx/onnx). What is not needed is not decoded.
 """
 
 from __future__ import annotations
@@ -27,6 +27,17 @@ _STRING = 8
 _MOST_DIMENSIONS = 32
 _LONG_TEXT = 200
 """A table could stand in texts longer than this."""
+
+_MOST_DESCRIBED = 400
+"""Most bytes of descriptions of values for each operation; a table could stand in longer ones."""
+
+_KNOWN_OF_MODEL = frozenset((1, 2, 3, 4, 5, 6, 7, 8, 14))
+_KNOWN_OF_GRAPH = frozenset((1, 2, 5, 10, 11, 12, 13))
+_KNOWN_OF_ATTRIBUTE = frozenset((1, 2, 3, 4, 5, 7, 8, 9, 13, 20))
+"""The fields of a ModelProto, a GraphProto and an AttributeProto that are read or known to hold no data."""
+
+_BESIDE = (6, 9, 10)
+"""The fields of a NodeProto that change nothing of what it does: doc_string, metadata_props, device_configurations."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +82,7 @@ class NodeAttribute:
 
     @property
     def labels(self) -> list[memoryview]:
-        """Texts, as their bytes."""
+        """The same texts as their bytes, not decoded, where there is one for each node of a tree."""
         return self._message.parts(9)
 
     @property
@@ -88,7 +99,7 @@ class NodeAttribute:
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """An operation: what it is, what goes in and out by name, its attributes by name, and what else is said of it."""
+    """An operation: `kind` of `domain`, the names of what goes in and out, and its attributes by name."""
 
     domain: str
     kind: str
@@ -97,6 +108,7 @@ class Node:
     outputs: tuple[str, ...]
     attributes: dict[str, NodeAttribute]
     beside: tuple[memoryview, ...]
+    """What the fields of `_BESIDE` hold, as bytes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,16 +122,12 @@ class Graph:
     """The number of columns of each input, by name and in order; None where the file does not say."""
     constants: dict[str, Tensor]
     not_read: tuple[str, ...]
-    """What else it holds."""
+    """What else it holds, in words for the report."""
 
 
 def is_onnx(packed: bytes) -> bool:
     """Return whether a file begins like an ONNX model; the format has no mark of its own."""
     return _FIRST_BYTES.match(packed[:3]) is not None
-
-
-_MOST_DESCRIBED = 400
-"""Bytes of descriptions of values for each operation."""
 
 
 def read_graph(packed: bytes, budget: Budget) -> Graph:
@@ -148,7 +156,7 @@ def read_graph(packed: bytes, budget: Budget) -> Graph:
     for found in graph.messages(11):
         if (name := found.text(1)) not in constants:  # old files list their constants among the inputs too
             inputs[name] = _width(found)
-    unknown = model.field_numbers - _KNOWN | graph.field_numbers - _KNOWN_OF_GRAPH
+    unknown = model.field_numbers - _KNOWN_OF_MODEL | graph.field_numbers - _KNOWN_OF_GRAPH
     extra = ["(functions, training or fields that are not known)"] * bool(unknown)
     used = {name for node in nodes for name in node.inputs}
     extra += ["(constants that no operation takes)"] * any(name not in used for name in constants)
@@ -160,13 +168,8 @@ def read_graph(packed: bytes, budget: Budget) -> Graph:
     return Graph(graph.text(2), nodes, inputs, constants, tuple(extra))
 
 
-_KNOWN = frozenset((1, 2, 3, 4, 5, 6, 7, 8, 14))
-_KNOWN_OF_GRAPH = frozenset((1, 2, 5, 10, 11, 12, 13))
-_KNOWN_OF_ATTRIBUTE = frozenset((1, 2, 3, 4, 5, 7, 8, 9, 13, 20))
-_BESIDE = (6, 9, 10)
-
-
 def _node(message: Message) -> Node:
+    """Read an operation."""
     found = [NodeAttribute(part) for part in message.messages(5)]
     attributes = {attribute.name: attribute for attribute in found}
     if len(attributes) != len(found):

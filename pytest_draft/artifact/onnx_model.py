@@ -20,7 +20,7 @@ from pytest_draft.artifact.objects import with_article
 from pytest_draft.artifact.observations import Shares
 from pytest_draft.artifact.onnx_columns import INSTEAD, Columns, ColumnWalk
 from pytest_draft.artifact.onnx_graph import Graph, read_graph
-from pytest_draft.artifact.onnx_trees import Ensemble, distinct
+from pytest_draft.artifact.onnx_trees import Ensemble, distinct_classes
 from pytest_draft.errors import CorruptArtifactError, NotCoveredError, UnsupportedArtifactError, listed, one_line
 
 _CLASSIFIER = "TreeEnsembleClassifier"
@@ -185,5 +185,5 @@ def _classes(graph: Graph, parts: list[Ensemble]) -> tuple[object, ...]:
     for node in graph.nodes:
         held = graph.constants.get(node.inputs[0]) if node.kind == "ArrayFeatureExtractor" and node.inputs else None
         if held is not None and held.values is not None and held.values.size == len(classes):
-            return distinct(tuple(held.values.ravel().tolist()))
+            return distinct_classes(tuple(held.values.ravel().tolist()))
     return classes

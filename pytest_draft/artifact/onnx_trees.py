@@ -1,8 +1,9 @@
-"""The trees of one ensemble node in an ONNX file: a `Tree` each, with class shares at the leaves.
+"""Reads one ensemble node of an ONNX file: a `Node` goes in, out comes a `Tree` each, with class shares at the leaves.
 
 An ensemble's node holds, node by node, which column is compared with which number, and at the leaves what is added to
 each class: scikit-learn's class shares, divided by the number of trees, in single precision. Two classes have one
-weight a leaf, that of the second (onnx.ai, Operators.md of ai.onnx.ml: TreeEnsembleClassifier).
+weight a leaf, that of the second (onnx.ai, Operators.md of ai.onnx.ml: TreeEnsembleClassifier). `Ensemble` sorts the
+nodes and reads the shares when it is made; `Ensemble.trees` then makes the trees.
 """
 
 from __future__ import annotations
@@ -23,14 +24,22 @@ _ROUNDED = 2.0**-24
 """How far a share in single precision can be off."""
 
 _HALF = 0.5 + 1e-6
-"""What of the tolerance rounding takes by itself."""
+"""The share of the tolerance that rounding alone takes."""
 
 _SUM = 1e-5
 """How far the sum of a leaf's shares can be off."""
 
 
-def distinct(classes: tuple[object, ...]) -> tuple[object, ...]:
-    """Return classes.
+_MODES = (b"LEAF", b"BRANCH_LEQ", b"BRANCH_LT", b"BRANCH_GT", b"BRANCH_GTE")
+"""How a node compares with its threshold, as the file names it; the arrays below go by the position here."""
+_STRICT = np.array([False, False, True, False, True])
+"""Whether a value that equals the threshold goes right."""
+_SWAPPED = np.array([False, False, False, True, True])
+"""Whether the node's condition holds for the larger values."""
+
+
+def distinct_classes(classes: tuple[object, ...]) -> tuple[object, ...]:
+    """Return the classes as they are, if there are some and each is there once.
 
     Raises
     ------
@@ -43,7 +52,7 @@ def distinct(classes: tuple[object, ...]) -> tuple[object, ...]:
 
 
 class Ensemble:
-    """The trees of one node.
+    """The trees of one ensemble node.
 
     Attributes
     ----------
@@ -60,13 +69,14 @@ class Ensemble:
         if (post is not None and post.text not in ("", "NONE")) or base.any():
             raise UnsupportedArtifactError(f"its trees add up to something else than class shares; {INSTEAD}")
         texts, numbers = node.attributes.get("classlabels_strings"), self._integers("classlabels_int64s")
-        self.classes = distinct(tuple(texts.texts) if texts is not None else tuple(numbers.tolist()))
+        self.classes = distinct_classes(tuple(texts.texts) if texts is not None else tuple(numbers.tolist()))
         single = "class_weights_as_tensor" not in node.attributes
         self.tolerance = 2 * _ROUNDED if single else 1e-14
-        self._place()
+        self._sort_nodes()
         self._read_shares()
 
     def _integers(self, name: str) -> IntArray:
+        """Return whole numbers; none where the attribute is missing."""
         found = self._node.attributes.get(name)
         return np.zeros(0, np.int64) if found is None else found.integers
 
@@ -81,7 +91,7 @@ class Ensemble:
         plain = self._node.attributes.get(name)
         return np.zeros(0) if plain is None else plain.floats
 
-    def _place(self) -> None:
+    def _sort_nodes(self) -> None:
         """Sort the nodes by tree and number; note where each tree begins."""
         trees, numbers = self._integers("nodes_treeids"), self._integers("nodes_nodeids")
         if not len(trees) or len(numbers) != len(trees):
@@ -95,12 +105,13 @@ class Ensemble:
         self._ids = self._tree[self._starts[:-1]]
 
     def _column(self, values: AnyArray, what: str) -> AnyArray:
+        """Return one value for each node, in the order of `_sort_nodes`."""
         if len(values) != len(self._order):
             raise CorruptArtifactError(f"its ONNX does not have {what} for each node")
         return values[self._order]
 
     def _positions(self, trees: IntArray, numbers: IntArray) -> IntArray:
-        """Return where nodes stand, by the number of their tree and their own; -1 for such as there are none."""
+        """Return the positions of nodes, by the numbers of their trees and their own; -1 where there is none."""
         at = np.clip(np.searchsorted(self._ids, trees), 0, len(self._ids) - 1)
         keys = np.empty(len(self._order), np.int64)
         result = np.full(len(trees), -1)
@@ -144,7 +155,7 @@ class Ensemble:
         self._shares = shares
 
     def trees(self, columns: IntArray | None) -> list[Tree]:
-        """Return the trees; `columns` are the forest's of the node's, where these are a choice.
+        """Return the trees; `columns` maps the node's columns to the forest's, where the node takes only some of them.
 
         Raises
         ------
@@ -181,6 +192,7 @@ class Ensemble:
         ]
 
     def _children(self, side: str, inner: BoolArray) -> IntArray:
+        """Return where each node's child on the side "true" or "false" stands; -1 at leaves."""
         numbers = self._column(self._integers(f"nodes_{side}nodeids"), "children")
         found = self._positions(self._tree, numbers)
         if (inner & (found < 0)).any():
@@ -188,7 +200,7 @@ class Ensemble:
         return np.where(inner, found, -1)
 
     def _thresholds(self, inner: BoolArray, strict: BoolArray) -> FloatArray:
-        """Return with what each node compares: a row goes left where its value is at most that."""
+        """Return each node's threshold as scikit-learn means it: a row goes left where its value is at most that."""
         given = self._column(self._numbers("nodes_values"), "a threshold")
         if not np.isfinite(given[inner]).all():
             raise CorruptArtifactError("a threshold of its ONNX is not a number")
@@ -235,13 +247,6 @@ class Ensemble:
         return tree
 
 
-_MODES = (b"LEAF", b"BRANCH_LEQ", b"BRANCH_LT", b"BRANCH_GT", b"BRANCH_GTE")
-_STRICT = np.array([False, False, True, False, True])
-"""Whether a value that equals the threshold goes right."""
-_SWAPPED = np.array([False, False, False, True, True])
-"""Whether the node's condition holds for the larger values."""
-
-
 def _from_root(children: IntArray, inner: BoolArray) -> IntArray | None:
     """Return the nodes of a tree, level by level from its root; None where they are not one binary tree."""
     n = len(inner)
@@ -262,7 +267,8 @@ def _from_root(children: IntArray, inner: BoolArray) -> IntArray | None:
 def as_fractions(shares: FloatArray, tolerance: float) -> FloatArray:
     """Return shares that rounding has moved away from fractions of whole numbers as these, in double precision.
 
-    A leaf of up to `_MOST_SHARES` rows has such a fraction, and at single precision no other is as near as it. Of a
+    Each is expanded as a continued fraction, until one of its convergents is as near as rounding allows. A leaf of up
+    to `_MOST_SHARES` rows has such a fraction, and at single precision no other is as near as it. Of a
     leaf with more rows, or with weights, a fraction that is taken for it is still within the tolerance.
 
     Parameters

@@ -1,6 +1,7 @@
-"""Transformers anywhere in a file, each read by itself, so that scaled copies of data can be scaled back.
+"""Finds the fitted transformers of a file: its objects go in, its `Contents` come out with a `Transformer` for each.
 
-Whoever has the file has them too, whatever they stand before: rows of another model behind a scaler are rows.
+The audit undoes them, so that it recognises scaled copies of the data too. Each is read by itself, wherever it stands:
+whoever has the file has all of them, and rows in another model behind a scaler are rows.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ from pytest_draft.artifact.transformers import READERS
 from pytest_draft.artifact.walking import records_in
 from pytest_draft.errors import ArtifactError
 
-MOST = 24
-"""Transformers of a file that are undone; a search of pipelines keeps the best one alone."""
+_MOST = 24
+"""Most transformers, and most lists of column names, that are taken from one file: a search over pipelines keeps only
+its best one.
+"""
 
 _PROJECTIONS = {
     ("sklearn.decomposition._pca", "PCA"),
@@ -31,24 +34,26 @@ _PROJECTIONS = {
     ("sklearn.decomposition._truncated_svd", "TruncatedSVD"),
     ("sklearn.random_projection", "GaussianRandomProjection"),
 }
+"""Classes whose transform is a projection; they are covered here, and not in front of a forest."""
 
 
-def undone(contents: Contents, root: object, budget: Budget) -> Contents:
-    """Return the contents of a file with its fitted transformers, and the names that its objects know of columns."""
+def with_transformers(contents: Contents, root: object, budget: Budget) -> Contents:
+    """Return the contents of a file with its fitted transformers, and the column names that its objects store."""
     found: list[Transformer] = []
     names: dict[tuple[str, ...], None] = {}
     complete = True
     for path, record in records_in(root, budget):
         if (transformer := _transformer(record, path, budget)) is not None:
-            complete = complete and len(found) < MOST
-            found += [transformer] * complete
-        if (listed := _names(record)) and len(names) < MOST:
+            complete = complete and len(found) < _MOST
+            if complete:
+                found.append(transformer)
+        if (listed := _names(record)) and len(names) < _MOST:
             names[listed] = None
     return replace(contents, transformers=tuple(found), all_undone=complete, names=tuple(names))
 
 
 def _names(record: Record) -> tuple[str, ...]:
-    """Return the names that an object knows of its columns."""
+    """Return the column names that an object stores; none where some are not text."""
     stored = record.named.get("feature_names_in_")
     items = stored.items if isinstance(stored, Array) and stored.items is not None else []
     return tuple(item for item in items if type(item) is str) if all(type(item) is str for item in items) else ()
@@ -71,6 +76,7 @@ def _transformer(record: Record, path: str, budget: Budget) -> Transformer | Non
 
 
 def _projection(transformer: Object, path: str) -> Transformer | None:
+    """Return a fitted projection, scaled back where it whitens; None where its arrays do not fit together."""
     components = _numbers(transformer.get("components_"), 2)
     if components is None:
         return None
@@ -84,6 +90,7 @@ def _projection(transformer: Object, path: str) -> Transformer | None:
 
 
 def _numbers(stored: object, n_axes: int) -> FloatArray | None:
+    """Return a stored array of finite numbers; None for anything else."""
     data = stored.data if isinstance(stored, Array) else None
     if data is None or data.dtype.kind != "f" or data.ndim != n_axes or not np.isfinite(data).all():
         return None

@@ -1,7 +1,7 @@
 """One guess from many likely datasets: rows that are close to all of them on average.
 
 The error is measured after matching, so the datasets are matched to each other before their attributes are put
-together (design, section 5: consensus). Which guess is best is decided by the expected matched error, with the
+together. Which guess is best is decided by the expected matched error, with the
 datasets themselves in the truth's place: the truth has no part in it.
 """
 

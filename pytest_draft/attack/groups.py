@@ -101,7 +101,7 @@ class Groups:
 
 
 def group_by_occurrences(occurrences: IntArray) -> Groups:
-    """Return rows grouped by how often each tree saw them (design: groups x cells).
+    """Return rows grouped by how often each tree saw them.
 
     Parameters
     ----------

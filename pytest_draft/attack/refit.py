@@ -1,7 +1,7 @@
 """Evidence without the truth: how many of the forest's trees grow again from a rebuilt dataset.
 
 A tree is a pure function of its rows, its parameters and its stored seed. Datasets that agree with every count
-still grow different trees, so refitting tells them apart (design, section 5, step 6). It is evidence, not
+still grow different trees, so refitting tells them apart. It is evidence, not
 proof: with few shallow trees a changed value often leaves all trees alike.
 """
 

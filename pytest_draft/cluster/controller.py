@@ -24,7 +24,7 @@ from typing import Any
 from pytest_draft.bounded import MODEL_BYTES, TABLE_BYTES, opened, sha256
 from pytest_draft.cluster import worker
 from pytest_draft.cluster.held import Piece
-from pytest_draft.cluster.order import File, Order, checked, difference, environment
+from pytest_draft.cluster.order import File, Order, difference, environment, require_ordered
 from pytest_draft.errors import UsageError, one_line
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination, unexamined
@@ -384,7 +384,7 @@ class Cluster:
             if not isinstance(value, str):
                 raise ValueError("no text")
             if kind == "examination":
-                found = checked(from_text(task.case, value), task.files)
+                found = require_ordered(from_text(task.case, value), task.files)
                 self._decide(task, replace(found, retried=_retried(task)))
             elif kind == "differs":
                 why = f"worker {address} has joined with other versions: {one_line(value)}: install the same on both"

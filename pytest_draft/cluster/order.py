@@ -1,4 +1,8 @@
-"""What a worker is asked to do: an `Order` with a case, the hashes of its files and the environment to compare."""
+"""What a worker is asked to do, and whether its answer is about that: an `Order`, and checks of both sides.
+
+An `Order` has a case, the hashes of its files and the controller's environment. A worker whose environment differs
+(`difference`) refuses it; the controller takes no examination that is about another case (`require_ordered`).
+"""
 
 from __future__ import annotations
 
@@ -69,12 +73,13 @@ def difference(here: Mapping[str, str], there: Mapping[str, str]) -> str | None:
     return None
 
 
-def checked(examination: Examination, files: Iterable[File]) -> Examination:
-    """Return an examination that is about these files, by their paths and their hashes.
+def require_ordered(examination: Examination, files: Iterable[File]) -> Examination:
+    """Return the examination that a worker answered with, if it is about these files, by their paths and hashes.
 
     Raises
     ------
     ValueError
+        Where it is about other files, another model of the file, or was no run of its own.
     """
     case, known = examination.case, {file.path: file.sha256 for file in files}
     named: list[tuple[ArtifactFacts | DataFacts, str | None]] = [

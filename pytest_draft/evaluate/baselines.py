@@ -25,19 +25,19 @@ from scipy import stats
 from pytest_draft.ambiguity.median import median_guess
 from pytest_draft.arrays import IntArray, Rows
 from pytest_draft.domain import Domain
-from pytest_draft.evaluate.close_rows import close_one_by_one
-from pytest_draft.evaluate.comparison import Comparison
-from pytest_draft.evaluate.draws import (
+from pytest_draft.evaluate.baseline_draws import (
+    DRAW_NUMBERS,
     MATCHED,
-    NUMBERS,
     are_enough,
-    half_of,
+    half_size,
     halvings,
     n_sampled,
     n_splits,
     uniform_guesses,
     with_known,
 )
+from pytest_draft.evaluate.close_rows import close_one_by_one
+from pytest_draft.evaluate.comparison import Comparison
 from pytest_draft.facts.figures import Baseline
 from pytest_draft.matching import Weights, different_rows, paired_distance, row_identities
 from pytest_draft.timebox import TimeBox
@@ -69,7 +69,7 @@ def random_baseline(
     errors: list[float] = []
     perfect: list[int] = []
     guesses = uniform_guesses(truth, domain, weights, np.random.default_rng([seed, 1]), timebox)
-    for chosen, guess in islice(guesses, NUMBERS.random if draws is None else draws):
+    for chosen, guess in islice(guesses, DRAW_NUMBERS.random if draws is None else draws):
         sample = truth[chosen]
         distance = comparison.distance(sample, guess, weights, timebox)
         if distance.exact is None:
@@ -159,7 +159,7 @@ def split_half_baseline(
         Nothing (`error` None) for a single row.
     """
     unknown = np.arange(len(rows)) if unknown is None else unknown
-    half = half_of(len(rows), len(unknown), weights, comparison)
+    half = half_size(len(rows), len(unknown), weights, comparison)
     errors: list[float] = []
     perfect: list[int] = []
     pairs = halvings(rows, weights, seed, timebox, unknown, comparison, half)
@@ -209,7 +209,7 @@ def likest_baseline(
     float
         The standard deviation of the error over draws.
     """
-    half = half_of(len(rows), len(unknown), weights, MATCHED)
+    half = half_size(len(rows), len(unknown), weights, MATCHED)
     number = max(1, round(len(guesses) * half / len(unknown)))
     rng = np.random.default_rng([seed, 45])
     errors: list[float] = []

@@ -12,8 +12,8 @@ from itertools import islice
 import numpy as np
 
 from pytest_draft.arrays import BoolArray, FloatArray, Rows
+from pytest_draft.evaluate.baseline_draws import DRAW_NUMBERS, half_size, halvings
 from pytest_draft.evaluate.compared import Compared
-from pytest_draft.evaluate.draws import NUMBERS, half_of, halvings
 from pytest_draft.facts.findings import ColumnFigures
 from pytest_draft.matching import gaps
 
@@ -61,10 +61,10 @@ def _share(close: BoolArray, columns: Sequence[int]) -> float:
 def _others_right(compared: Compared) -> FloatArray | None:
     """Return the same share where other people's rows are compared, in place of rebuilt ones; None without a draw."""
     rows, weights, unknown, comparison = compared.rows, compared.weights, compared.unknown, compared.comparison
-    half = half_of(len(rows), len(unknown), weights, comparison)
+    half = half_size(len(rows), len(unknown), weights, comparison)
     draws = halvings(rows, weights, compared.seed, compared.step, unknown, comparison, half)
     shares = []
-    for positions, _, guess in islice(draws, _SPLITS if len(rows) <= NUMBERS.many_rows else 1):
+    for positions, _, guess in islice(draws, _SPLITS if len(rows) <= DRAW_NUMBERS.many_rows else 1):
         partners = comparison.partners(rows[positions], guess, weights, compared.step)
         if partners is None:
             break

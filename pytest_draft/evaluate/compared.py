@@ -18,10 +18,10 @@ from pytest_draft.ambiguity.sampled import Sampled, ideal_of
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.data.individuals import hundredths
 from pytest_draft.domain import Domain
+from pytest_draft.evaluate.baseline_draws import DRAW_NUMBERS, few_splits
 from pytest_draft.evaluate.baselines import likest_baseline, random_baseline, split_half_baseline
 from pytest_draft.evaluate.close_rows import Met
 from pytest_draft.evaluate.comparison import Comparison
-from pytest_draft.evaluate.draws import NUMBERS, few_splits
 from pytest_draft.evaluate.informed import KnownOthers
 from pytest_draft.evaluate.numeric import exact_values
 from pytest_draft.facts.ambiguity import Ideal
@@ -120,7 +120,11 @@ class Compared:
     @property
     def many(self) -> bool:
         """Whether a second look at the same rows takes a sample of them. The baselines of what is known need all."""
-        return len(self.unknown) > NUMBERS.many_rows and not self.comparison.alone and bool(self.weights.counted.all())
+        return (
+            len(self.unknown) > DRAW_NUMBERS.many_rows
+            and not self.comparison.alone
+            and bool(self.weights.counted.all())
+        )
 
     @property
     def n_rows(self) -> int:

@@ -1,7 +1,7 @@
 """Are these the rows that the forest was trained on? Compares a problem with the truth and returns an `Identity`.
 
 With exact noise the truth's own residual must be 0. Without this check a stranger's table would make a leaking
-forest pass, because an exact reconstruction of other rows is far from it (design, section 5, step 7).
+forest pass, because an exact reconstruction of other rows is far from it.
 """
 
 from __future__ import annotations

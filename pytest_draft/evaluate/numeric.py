@@ -17,9 +17,9 @@ import numpy as np
 from pytest_draft.ambiguity.median import median_guess
 from pytest_draft.arrays import FloatArray, IntArray, Rows
 from pytest_draft.domain import MAX_ORDINAL_VALUES, Domain
+from pytest_draft.evaluate.baseline_draws import few_splits, half_size, halvings, uniform_guesses, with_known
 from pytest_draft.evaluate.baselines import median_baseline
 from pytest_draft.evaluate.comparison import Comparison
-from pytest_draft.evaluate.draws import few_splits, half_of, halvings, uniform_guesses, with_known
 from pytest_draft.facts.figures import TOLERANCE, Closeness, Exact, Numeric
 from pytest_draft.matching import Weights, gaps
 from pytest_draft.timebox import TimeBox
@@ -176,7 +176,7 @@ def exact_values(
     """
     columns = np.flatnonzero(weights.tolerance)
     share = _share_matched(ranked[unknown], rebuilt, columns, weights, comparison, timebox)
-    half = half_of(len(ranked), len(unknown), weights, comparison)
+    half = half_size(len(ranked), len(unknown), weights, comparison)
     draws = halvings(ranked, weights, seed, timebox, unknown, comparison, half)
     others = [
         _share_matched(ranked[one], other, columns, weights, comparison, timebox)

@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pytest_draft.arrays import Rows
+from pytest_draft.evaluate.baseline_draws import DRAW_NUMBERS
 from pytest_draft.evaluate.close_rows import Met
 from pytest_draft.evaluate.compared import Compared
 from pytest_draft.evaluate.comparison import Comparison
-from pytest_draft.evaluate.draws import NUMBERS
 from pytest_draft.evaluate.numeric import share_exact
 from pytest_draft.facts.figures import Baseline, Distance, Exact
 from pytest_draft.facts.findings import Part, ScaleName
@@ -85,7 +85,7 @@ def _figures_of_sample(compared: Compared) -> Part:
     number = min(FEW_ROWS, len(pool), len(compared.rows) // 2)
     attack = _closeness(compared, truth[rng.choice(len(truth), number, replace=False)], pool)
     others, guesses = [], []
-    for _ in range(NUMBERS.splits_when_large):
+    for _ in range(DRAW_NUMBERS.splits_when_large):
         sample = rng.choice(compared.unknown, number, replace=False)
         rest = np.setdiff1d(np.arange(len(compared.rows)), sample)
         others.append(_closeness(compared, compared.rows[sample], compared.rows[rest]))

@@ -19,8 +19,8 @@ from scipy import stats
 from pytest_draft.arrays import IntArray, Rows
 from pytest_draft.domain import Domain
 from pytest_draft.errors import one_line
+from pytest_draft.evaluate.baseline_draws import with_known
 from pytest_draft.evaluate.comparison import Comparison
-from pytest_draft.evaluate.draws import with_known
 from pytest_draft.facts.figures import Significance
 from pytest_draft.matching import Weights, differences, matched, row_identities, unmatched
 from pytest_draft.timebox import TimeBox

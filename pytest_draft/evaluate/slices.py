@@ -30,9 +30,9 @@ import numpy as np
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Domain
+from pytest_draft.evaluate.baseline_draws import few_splits, half_size, halvings, n_sampled, n_splits, uniform_guesses
 from pytest_draft.evaluate.close_rows import Met
 from pytest_draft.evaluate.comparison import Comparison
-from pytest_draft.evaluate.draws import few_splits, half_of, halvings, n_sampled, n_splits, uniform_guesses
 from pytest_draft.facts.figures import Distance
 from pytest_draft.facts.slices import _NOT_DRAWN, LEAST_ROWS, Measured, Slice, SliceBaseline, SliceFigures
 from pytest_draft.matching import Weights, differences
@@ -166,7 +166,7 @@ class Sliced:
     def _halvings(self) -> Iterator[_Pairs]:
         """Yield the pairs of the split-half baseline."""
         rows, labels = self.data.rows, self.data.labels
-        half = half_of(len(rows), len(self.unknown), self.weights, self.comparison)
+        half = half_size(len(rows), len(self.unknown), self.weights, self.comparison)
         draws = halvings(rows, self.weights, self.seed, self.timebox, self.unknown, self.comparison, half)
         for one, other, guess in islice(draws, n_splits(len(rows))):
             yield self._paired(rows[one], labels[one], guess, labels[other])

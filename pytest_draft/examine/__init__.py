@@ -2,6 +2,6 @@
 
 `flow` reads (`inputs`, `settled_domain`), audits once (`audit`), lets `kinds` choose an attack (`counted`, `numeric`,
 `private`: each an `attack.Attack`), and measures what it rebuilt (`evaluation`). What is known so far is in a
-`record.Record`, and its time in `limits.Limits`. A new kind of model adds an implementation of `Attack` and a line in
-`kinds`, and touches nothing else.
+`record.FlowRecord`, and its time in `limits.Limits`. A new kind of model adds an implementation of `Attack` and a line
+in `kinds`, and touches nothing else.
 """

@@ -77,7 +77,7 @@ class _Gatherer(Marked):
             report.draft = None  # type: ignore[attr-defined]  # pytest keeps all reports to the end
             self.judged.add(report.nodeid)
         if record is not None and getattr(report, "draft_explained", False):
-            from pytest_draft.plugin.explained import FailureText
+            from pytest_draft.plugin.failure_text import FailureText
 
             path = report.nodeid if record["planned"] is None else record["planned"][0]
             report.longrepr = FailureText(str(report.longrepr), path, self._wrap(), self.shown_causes)  # type: ignore[assignment]

@@ -17,7 +17,7 @@ from pytest_draft.bounded import what_failed
 from pytest_draft.errors import listed, one_line
 from pytest_draft.facts.storage import write_atomically
 from pytest_draft.foreign_text import address
-from pytest_draft.plugin.explained import broken
+from pytest_draft.plugin.failure_text import wrapped
 from pytest_draft.plugin.manifest import SUFFIXES
 from pytest_draft.plugin.options import FLEET_TYPES
 from pytest_draft.plugin.records import Records
@@ -137,7 +137,7 @@ class Summary:
         for i, sentence in enumerate(sentences):
             if not i:
                 terminal.line("")
-            for line in broken(sentence, self.wrap, indent if i else ""):
+            for line in wrapped(sentence, self.wrap, indent if i else ""):
                 terminal.line(line)
 
     def _of_run(self) -> Iterator[str]:

@@ -113,7 +113,7 @@ def test_the_code_that_is_printed_runs_and_trains_the_same_model(
 
 def test_the_owners_other_parameters_and_the_whole_pipeline_stay(saved, mixed):
     owner = saved(pipeline(), mixed, columns=["job", "a", "b"])
-    assert (owner.place, owner.trees, owner.holds) == ("clf", 20, "Pipeline of RandomForestClassifier")
+    assert (owner.place, owner.n_trees, owner.holds) == ("clf", 20, "Pipeline of RandomForestClassifier")
     made = owner.made(SMALL, 5)
     assert [name for name, _ in made.steps] == ["encode", "clf"]
     assert made["clf"].max_features == 0.5

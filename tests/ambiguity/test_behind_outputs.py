@@ -14,7 +14,7 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from pytest_draft.ambiguity.behind_outputs import ChainFromTruth, search
 from pytest_draft.ambiguity.bits_of_outputs import bits_at
 from pytest_draft.ambiguity.counted import counted_by
-from pytest_draft.ambiguity.population import RowKinds, kinds
+from pytest_draft.ambiguity.population import RowKinds, row_kinds
 from pytest_draft.ambiguity.sampled import ideal_of
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.fractions.likelihood import OutputEvidence, model_of
@@ -114,7 +114,7 @@ def test_rows_of_a_holdout_are_among_the_kinds_and_labels_are_as_the_rows_have_t
     rows[15:, 0] = 1
     states = states_of(behind(rows.astype(np.float32), labels), CODES, {}, points=False)
     others = np.tile([[0, 1, 3]], (30, 1))
-    alone, beside = (kinds(states, rows, labels, 2, 0, held) for held in (others[:0], others))
+    alone, beside = (row_kinds(states, rows, labels, 2, 0, held) for held in (others[:0], others))
 
     def share(found, row):
         return np.exp(found.log_prior[(found.state == row).all(axis=1)]).sum(axis=0)
@@ -131,7 +131,7 @@ def test_a_row_that_is_seen_once_is_less_likely_than_its_share_and_what_is_missi
     rows = rng.integers(0, [2, 2, 4], (12, 3))
     states = states_of(behind(rows.astype(np.float32), rng.integers(0, 2, 12)), CODES, {}, points=False)
     labels = np.arange(12) % 2
-    found = kinds(states, rows, labels, 2, 0, rows[:0])
+    found = row_kinds(states, rows, labels, 2, 0, rows[:0])
     vector, number = np.unique(rows, axis=0, return_counts=True)
     seen = (found.state[:, None] == vector).all(axis=2)
     assert (number == 1).any()

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from pytest_draft.domain import Attribute, Domain
-from pytest_draft.evaluate import draws
+from pytest_draft.evaluate import baseline_draws
+from pytest_draft.evaluate.baseline_draws import DRAW_NUMBERS
 from pytest_draft.evaluate.baselines import random_baseline, split_half_baseline
-from pytest_draft.evaluate.draws import NUMBERS
 from pytest_draft.matching import encoded_weights
 from pytest_draft.timebox import TimeBox
 
@@ -47,7 +47,7 @@ def test_the_split_half_baseline_is_zero_when_all_rows_are_equal():
 
 
 def test_large_data_are_sampled_and_say_so(monkeypatch):
-    monkeypatch.setattr(draws, "NUMBERS", replace(NUMBERS, sample_rows=10))
+    monkeypatch.setattr(baseline_draws, "DRAW_NUMBERS", replace(DRAW_NUMBERS, sample_rows=10))
     truth = DOMAIN.uniform(25, np.random.default_rng(5))
     assert random_baseline(truth, DOMAIN, WEIGHTS, 0, TimeBox(60)).rows == 10
-    assert split_half_baseline(truth, WEIGHTS, 0, TimeBox(60)).draws == NUMBERS.splits_when_large
+    assert split_half_baseline(truth, WEIGHTS, 0, TimeBox(60)).draws == DRAW_NUMBERS.splits_when_large

@@ -7,7 +7,7 @@ import pytest
 
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain
-from pytest_draft.evaluate.draws import NUMBERS
+from pytest_draft.evaluate.baseline_draws import DRAW_NUMBERS
 from pytest_draft.evaluate.findings import evaluate
 from pytest_draft.facts.findings import ValueFigures
 from pytest_draft.facts.identity import Identity
@@ -78,7 +78,7 @@ def test_a_single_row_has_no_split_half():
     assert findings.split_half.error is None
     assert findings.split_half.perfect_rows is None
     assert findings.error.exact == pytest.approx(1 / 4)
-    assert findings.random.draws == NUMBERS.random
+    assert findings.random.draws == DRAW_NUMBERS.random
 
 
 def test_perfect_rows_are_counted_when_the_time_is_out():
@@ -219,7 +219,7 @@ def test_rows_in_another_order_are_matched_into_all_rows():
     part = found(TRUTH, rebuilt, seen=seen, identity="order differs").seen
     # 0000 is there twice; 1110 is one value away from 1100 and from 1111
     assert (part.n_rows, part.perfect_rows, part.error.exact) == (3, 2, pytest.approx(1 / 4 / 3))
-    assert part.split_half.draws == NUMBERS.splits
+    assert part.split_half.draws == DRAW_NUMBERS.splits
 
 
 @pytest.mark.parametrize("identity", ["mismatch", "unknown"])

@@ -11,10 +11,10 @@ from pytest_draft.ambiguity.median import median_guess
 from pytest_draft.data import TrainingData
 from pytest_draft.data.individuals import inliers
 from pytest_draft.domain import Attribute, Domain
-from pytest_draft.evaluate import draws
+from pytest_draft.evaluate import baseline_draws
+from pytest_draft.evaluate.baseline_draws import DRAW_NUMBERS, with_known
 from pytest_draft.evaluate.baselines import median_baseline, random_baseline, split_half_baseline
 from pytest_draft.evaluate.comparison import Comparison
-from pytest_draft.evaluate.draws import NUMBERS, with_known
 from pytest_draft.evaluate.findings import evaluate
 from pytest_draft.evaluate.numeric import few_valued
 from pytest_draft.evaluate.proved import contradiction
@@ -211,9 +211,9 @@ def test_perfect_rows_are_bounded_when_the_time_is_out():
 
 
 def test_large_numeric_data_are_halved_in_samples(monkeypatch):
-    monkeypatch.setattr(draws, "NUMBERS", replace(NUMBERS, sample_rows=10))
+    monkeypatch.setattr(baseline_draws, "DRAW_NUMBERS", replace(DRAW_NUMBERS, sample_rows=10))
     baseline = split_half_baseline(DOMAIN.uniform(60, np.random.default_rng(5)), WEIGHTS, 0, TimeBox(60))
-    assert (baseline.rows, baseline.draws) == (10, NUMBERS.splits_when_large)
+    assert (baseline.rows, baseline.draws) == (10, DRAW_NUMBERS.splits_when_large)
 
 
 CERTAIN = np.array([[1, 1, 1], [1, 0, 0], [0, 0, 0], [0, 1, 0], [0, 0, 0]], dtype=bool)

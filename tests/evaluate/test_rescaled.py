@@ -34,7 +34,7 @@ GAP = np.nan
 @pytest.fixture(autouse=True)
 def few_draws(monkeypatch):
     """The random baseline, of which nothing is asked here, takes the longest."""
-    monkeypatch.setattr(baselines, "NUMBERS", replace(baselines.NUMBERS, random=1))
+    monkeypatch.setattr(baselines, "DRAW_NUMBERS", replace(baselines.DRAW_NUMBERS, random=1))
 
 
 def array(rows) -> np.ndarray:

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from pytest_draft.plugin.explained import FailureText
+from pytest_draft.plugin.failure_text import FailureText
 from pytest_draft.plugin.table import table
 
 METRICS = {

@@ -1,6 +1,6 @@
 """Exact counts by rounding and integer programs: a whole dataset that meets the equations of a problem.
 
-Propagate, split, relax, round, repair, prove (design, section 5); every step is anytime: the best dataset so far
+Propagate, split, relax, round, repair, prove; every step is anytime: the best dataset so far
 and its residual are always at hand.
 """
 

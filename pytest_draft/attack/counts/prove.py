@@ -1,6 +1,6 @@
 """What a dataset that meets all equations proves: a `Certificate` from bounds of its candidates.
 
-Two questions (design, section 5, step 5). *Certain*: which rows are in every dataset that meets the equations?
+Two questions. *Certain*: which rows are in every dataset that meets the equations?
 *Guaranteed overlap*: how many rows does any such dataset share with this one? Rows are told apart by their kind: their
 cell and class, or, as perfect rows are counted, their feature vector. Nothing here is guessed: each figure has a lower
 bound that is proved and an upper bound that known datasets give; they differ where a search was skipped or cut short.
@@ -140,7 +140,7 @@ class _Datasets:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Examined:
-    """What is known of a part, beyond the lower bounds of propagation."""
+    """What is known of a part when its examination (`_Part`) has ended, beyond the lower bounds of propagation."""
 
     columns: IntArray
     """Shape (n_columns,)."""
@@ -162,7 +162,7 @@ class _Examined:
 
 
 class _Ledger:
-    """What is proved so far, with one way to distinguish rows.
+    """What is proved so far of all parts together, with one way to tell rows apart (`kind`).
 
     Parameters
     ----------

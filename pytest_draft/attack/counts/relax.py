@@ -1,6 +1,6 @@
 """The relaxed problem: a fractional dataset that fits the equations, given a prior.
 
-Multiplicative updates (design: ``h <- h * (A'(n / A h) / A'1)^gamma``, renormalised per group) with momentum in
+Multiplicative updates (``h <- h * (A'(n / A h) / A'1)^gamma``, renormalised per group) with momentum in
 the logarithm, over an active set that drops what has become negligible. From a prior, they stay as close to
 it as the observations allow.
 """

@@ -24,6 +24,7 @@ from pytest_draft.attack.search import Each, Search
 from pytest_draft.timebox import TimeBox
 
 Beliefs = FloatArray
+"""One row for each bin (or class), one column for each row of the dataset: chances, their logarithms or gradients."""
 
 
 @dataclass(frozen=True)
@@ -84,8 +85,9 @@ class Descent:
 def descend_softly(reach: Reach, known: IntArray, search: Search, box: TimeBox) -> Descent:
     """Return a whole dataset whose counts are close to the published ones, anytime.
 
-    Rows that can be told apart start from what belief propagation makes of them, others at random. From a local
-    minimum, the rows at leaves whose counts are not met start again.
+    Rows that can be told apart start from what belief propagation makes of them, others at random. Adam moves the
+    logarithms of beliefs; now and then the likeliest dataset is counted (`SoftTrees.rounded`). Where it has come no
+    closer for a while, that is a local minimum, and the rows at leaves whose counts are not met start again.
 
     Parameters
     ----------
@@ -100,13 +102,13 @@ def descend_softly(reach: Reach, known: IntArray, search: Search, box: TimeBox) 
     rng = np.random.default_rng([search.seed, 21])
     of_row = np.sort(groups.of_row)
     trees = SoftTrees(regions, groups.weight[:, of_row], not groups.draws_known, known)
-    chance = _classes(reach, rng)
+    chance = _class_chances(reach, rng)
     open_bins = reach.allowed[of_row].T
     values, barred = np.zeros(open_bins.shape), np.where(open_bins, 0.0, _PARAMETERS.impossible)
     classes = np.log(np.maximum(chance, 1e-9))
     fixed = bool((chance.max(axis=0) > 1 - 1e-6).all())
     one_class = np.array([0, regions.n_classes])
-    best = latest = None
+    best = least = None  # the best dataset of all, and the least residual since rows last started again
     alike = np.ones(len(of_row), dtype=bool)
     if groups.n_groups > 1 and not trees.drawn:
         marginals_found, best = _best_marginals(trees, reach, chance, fixed, box)
@@ -118,29 +120,24 @@ def descend_softly(reach: Reach, known: IntArray, search: Search, box: TimeBox) 
             alike = groups.size[of_row] > 1
     values[:, alike] += _PARAMETERS.spread * rng.normal(size=(len(values), int(alike.sum())))
     moves = [_Adam(values), _Adam(classes)]
-    waited = step = 0
+    waited = step = 0  # roundings without progress, and steps
     with search.threads() as each:
         while True:
             belief = _softmax(values + barred, regions.first_bin)
             chance = chance if fixed else _softmax(classes, one_class)
             if step % _PARAMETERS.check_every == 0:
                 found = trees.rounded(belief, chance)
-                waited = 0 if latest is None or found.residual < latest else waited + 1
-                latest = found.residual if not waited else latest
+                waited = 0 if least is None or found.residual < least else waited + 1
+                least = found.residual if not waited else least
                 if best is None or found.residual < best.residual or trees.drawn:
                     best = found
                 search.clock.note("residual", best.residual)
                 if not best.residual or box.over or (trees.drawn and step >= _PARAMETERS.drawn_steps):
                     return best
-                if (
-                    waited > _PARAMETERS.patience
-                ):  # a local minimum: forget most of what the rows that do not fit are believed to be
-                    fault = trees.fault(found)
-                    wrong = fault >= _PARAMETERS.worst * fault.max()
-                    np.clip(values, -_PARAMETERS.kept, _PARAMETERS.kept, out=values)
-                    values[:, wrong] = _PARAMETERS.spread * rng.normal(size=(len(values), int(wrong.sum())))
+                if waited > _PARAMETERS.patience:
+                    _start_again(values, trees.fault(found), rng)
                     moves = [_Adam(values), _Adam(classes)]
-                    waited, latest = 0, None
+                    waited, least = 0, None
             slope, class_slope = trees.slopes(belief, chance, each)
             box.spend(trees.units)
             moves[0].move(_through_softmax(belief, slope, regions.first_bin))
@@ -149,10 +146,17 @@ def descend_softly(reach: Reach, known: IntArray, search: Search, box: TimeBox) 
             step += 1
 
 
+def _start_again(values: Beliefs, fault: FloatArray, rng: np.random.Generator) -> None:
+    """Forget, in place, what the rows that fit worst are believed to be, and how sure all others are."""
+    wrong = fault >= _PARAMETERS.worst * fault.max()
+    np.clip(values, -_PARAMETERS.kept, _PARAMETERS.kept, out=values)
+    values[:, wrong] = _PARAMETERS.spread * rng.normal(size=(len(values), int(wrong.sum())))
+
+
 def _best_marginals(
     trees: SoftTrees, reach: Reach, chance: Beliefs, classes_known: bool, box: TimeBox
 ) -> tuple[Marginals | None, Descent | None]:
-    """Return what belief propagation makes of the rows, when the likeliest dataset was best, and that dataset."""
+    """Return the marginals of belief propagation whose likeliest dataset is best, and it; None without any round."""
     of_row = np.sort(reach.groups.of_row)
     open_bins, possible = reach.allowed[of_row].T, reach.possible[of_row]
     bounds, one_class = reach.regions.first_bin, np.array([0, len(chance)])
@@ -245,7 +249,7 @@ class SoftTrees:
         residual = sum(int(np.abs(self._gaps(t, signature[t], labels)).sum()) for t in range(self._regions.n_trees))
         return Descent(bins, labels, belief, residual)
 
-    def fault(self, descent: Descent) -> Beliefs:
+    def fault(self, descent: Descent) -> FloatArray:
         """Return how badly each row fits: the share of the trees that saw it whose leaf there is at fault.
 
         A leaf is at fault where the dataset and the counts differ. A wrong row is at fault nearly everywhere, a right
@@ -256,7 +260,7 @@ class SoftTrees:
         for t in range(self._regions.n_trees):
             wrong: BoolArray = np.any(self._gaps(t, signature[t], descent.labels), axis=1)
             at_fault += wrong[signature[t]] & (self.weight[t] > 0)
-        share: Beliefs = at_fault / np.maximum((self.weight > 0).sum(axis=0), 1)
+        share: FloatArray = at_fault / np.maximum((self.weight > 0).sum(axis=0), 1)
         return share
 
     def _gaps(self, t: int, leaf: Int32Array, labels: IntArray) -> IntArray:
@@ -278,7 +282,7 @@ class SoftTrees:
         return seen
 
 
-def _classes(reach: Reach, rng: np.random.Generator) -> Beliefs:
+def _class_chances(reach: Reach, rng: np.random.Generator) -> Beliefs:
     """Return what the roots say of each row's class, shape (n_classes, n_rows), group by group.
 
     Without bagging, how many rows are of each class, and rows are exchangeable. With it, each tree's draws and distinct

@@ -2,7 +2,7 @@
 
 Values of an attribute that no tree tells apart are one *bin*. A region is a product of sets of bins, one for each
 attribute: a bit for each bin, packed into words, each attribute's bins from a word of its own. A leaf is a region, and
-so is a cell: the common part of a leaf of each tree.
+so is a cell: the common part of a leaf of each tree. The packed words of a region are its *box*.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from pytest_draft.attack.groups import KnownValues
 from pytest_draft.domain import Domain
 
 Words = NDArray[np.uint64]
+"""Regions as bits."""
 
 _MOST_COUNTED = 2.0**62
 """Larger cells count as having so many vectors: a 64-bit number holds it."""
@@ -60,21 +61,21 @@ class Regions:
     numbered from left to right, tree by tree.
     """
     leaf_start: IntArray
-    """Shape (n_trees + 1,)."""
+    """Shape (n_trees + 1,). Where each tree's leaves begin."""
     position: Int32Array
     """Shape (n_nodes,). Position of a leaf among the leaves of its tree, ascending by node; -1 at other nodes."""
     leaf_node: IntArray
-    """Shape (n_leaves,)."""
+    """Shape (n_leaves,). The node that each leaf is."""
     box: Words
     """Shape (n_leaves, n_words). The region of each leaf."""
     entry_start: IntArray
-    """Shape (n_leaves + 1,)."""
+    """Shape (n_leaves + 1,). Where each leaf's entries begin in `entry`."""
     entry: IntArray
     """Shape (n_entries,). The words in which a leaf's region is less than the domain, with all words of the same
     attribute.
     """
     word_attribute: IntArray
-    """Shape (n_words,)."""
+    """Shape (n_words,). The attribute of each word."""
 
     @classmethod
     def of(
@@ -167,12 +168,17 @@ class Regions:
             box[np.arange(n_groups), self.first_word[a] + bins // 64] = bit
         return box
 
-    def of_vectors(self, values: IntArray) -> Words:
-        """Return regions of single bins, shape (n_vectors, n_words), of vectors given by each attribute's bin."""
-        box = np.zeros((len(values), len(self.full_box)), dtype=np.uint64)
+    def of_vectors(self, bins: IntArray) -> Words:
+        """Return regions of single bins, shape (n_vectors, n_words).
+
+        Parameters
+        ----------
+        bins : ndarray of int64, shape (n_vectors, n_attributes)
+        """
+        box = np.zeros((len(bins), len(self.full_box)), dtype=np.uint64)
         for a in range(len(self.bin_of)):
-            bit = np.uint64(1) << (values[:, a] % 64).astype(np.uint64)
-            box[np.arange(len(values)), self.first_word[a] + values[:, a] // 64] = bit
+            bit = np.uint64(1) << (bins[:, a] % 64).astype(np.uint64)
+            box[np.arange(len(bins)), self.first_word[a] + bins[:, a] // 64] = bit
         return box
 
     def signature(self, box: Words) -> Int32Array:
@@ -189,7 +195,7 @@ class Regions:
         )
 
     def has_draws(self, signature: Int32Array, label: IntArray, times: IntArray) -> BoolArray:
-        """Return whether every leaf of each signature has so many draws of a class.
+        """Return whether every leaf on a vector's signature has at least as many draws of its class as the vector.
 
         Parameters
         ----------
@@ -208,7 +214,7 @@ class Regions:
         return enough
 
     def left_by(self, signature: Int32Array, label: IntArray, times: IntArray) -> tuple[IntArray, IntArray]:
-        """Return what some rows leave of the nodes' counts and distinct rows; parameters as of `has_draws`."""
+        """Return the nodes' counts and distinct rows without those of some rows; parameters as of `has_draws`."""
         counts, distinct = [], []
         for t in range(self.n_trees):
             n_leaves = int(np.diff(self.leaf_start)[t])
@@ -245,25 +251,33 @@ class Regions:
         of_region : ndarray of int64, shape (n_regions,)
             The group whose known values each region has: cells that differ in them are kept apart.
         """
-        combination = np.zeros(values.of_group.shape[0] if values is not None else 1, dtype=np.int64)
-        first_with = np.zeros(1, dtype=np.int64)
-        if values is not None:
-            _, first_with, combination = np.unique(values.of_group, axis=0, return_index=True, return_inverse=True)
-        known = combination.reshape(-1)[of_region if values is not None else np.zeros(len(box), dtype=np.int64)]
+        known, group_with = _combinations(values, of_region, len(box))
         keys = np.ascontiguousarray(np.column_stack([box, known.astype(np.uint64)]))
         view = keys.view([("", np.uint64)] * keys.shape[1]).ravel()
         _, first, cell = np.unique(view, return_index=True, return_inverse=True)
-        held = self.bins(box[first])
-        allowed = np.concatenate([held[:, self.first_bin[a] + bins] for a, bins in enumerate(self.bin_of)], axis=1)
-        offsets = np.cumsum([0, *(attribute.n_values for attribute in self.domain.attributes)])
+        allowed, offsets = self._allowed(box[first])
         if values is not None:
             for a, value in _known_values(self.domain, values):
                 allowed[:, offsets[a] : offsets[a + 1]] = False
-                allowed[np.arange(len(first)), offsets[a] + value[first_with[known[first]]]] = True
+                allowed[np.arange(len(first)), offsets[a] + value[group_with[known[first]]]] = True
         widths = np.add.reduceat(allowed, offsets[:-1], axis=1, dtype=np.int64)
         n_vectors = np.minimum(widths.astype(np.float64).prod(axis=1), _MOST_COUNTED).astype(np.int64)
         cells = Cells(self.signature(box[first]), n_vectors, allowed, offsets)
         return cells, cell.reshape(-1).astype(np.int64)
+
+    def _allowed(self, box: Words) -> tuple[BoolArray, IntArray]:
+        """Return which values of all attributes regions hold, one row each, and where each attribute's values begin."""
+        held = self.bins(box)
+        allowed = np.concatenate([held[:, self.first_bin[a] + bins] for a, bins in enumerate(self.bin_of)], axis=1)
+        return allowed, np.cumsum([0, *(attribute.n_values for attribute in self.domain.attributes)])
+
+
+def _combinations(values: KnownValues | None, of_region: IntArray, n_regions: int) -> tuple[IntArray, IntArray]:
+    """Return the number of each region's combination of known values, and a group that has each combination."""
+    if values is None:
+        return np.zeros(n_regions, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    _, group_with, combination = np.unique(values.of_group, axis=0, return_index=True, return_inverse=True)
+    return combination.reshape(-1)[of_region], group_with
 
 
 def _known_values(domain: Domain, values: KnownValues) -> list[tuple[int, IntArray]]:

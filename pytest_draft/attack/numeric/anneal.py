@@ -47,7 +47,7 @@ def sweep(nodes, attributes, copula, data, times, fixed_label, known, rows, temp
 
     Parameters
     ----------
-    nodes : Nodes
+    nodes : NodeArrays
     attributes : Attributes
     copula : Copula
     data : Dataset

@@ -160,7 +160,7 @@ def with_prior(attributes, log_prior):  # type: ignore[no-untyped-def]
 
 @compiled
 def lies_left(cut, s, missing, missing_left):  # type: ignore[no-untyped-def]
-    """Whether a state lies on the left of a cut, as `Nodes.cut` says."""
+    """Whether a state lies on the left of a cut, as `NodeArrays.cut` says."""
     if cut <= -2:
         return s != -2 - cut
     if s == missing:

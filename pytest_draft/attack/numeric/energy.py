@@ -1,8 +1,8 @@
 """The energy of a dataset, compiled: in go nodes, a dataset and a row that is out of it, out comes what it would cost.
 
-The energy of a dataset is, summed over the nodes of all trees (`Nodes`):
+The energy of a dataset is, summed over the nodes of all trees (`NodeArrays`):
 
-- how far the counts by class, and of different rows, lie from the published ones, weighted by `Nodes.weight`;
+- how far the counts by class, and of different rows, lie from the published ones, weighted by `NodeArrays.weight`;
 - a penalty where the nearest values on both sides of a best split cannot have its threshold as their midpoint;
 - a penalty for each row outside the node's decoded extremes, and for each extreme that no row takes.
 """

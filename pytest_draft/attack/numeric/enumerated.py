@@ -1,6 +1,8 @@
-"""Numeric attributes with few thresholds, as ordinal ones: in go forest and domain, out come such that are enumerated.
+"""Turns numeric attributes into ordinal ones: a forest and a domain go in, `Enumerated` comes out.
 
-No tree tells two values of one interval apart, so the exact engine can solve for intervals; values are filled in then.
+No tree tells two values of one interval between thresholds apart. So each interval becomes one value of an ordinal
+attribute, a *state*, which the attack on counts can solve for; `Enumerated.decoded` puts numeric values in their place
+again.
 """
 
 from __future__ import annotations
@@ -20,12 +22,12 @@ from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.facts.status import SolverStatus
 
 MOST_VECTORS = 4_096
-"""Most combinations of states that are enumerated; beyond, rows are annealed one by one."""
+"""Most combinations of states that are enumerated; where there are more, the numeric attack anneals the rows."""
 
 
 @dataclass(frozen=True, eq=False)
 class Enumerated:
-    """A forest and a domain whose numeric attributes stand for their states."""
+    """A forest and a domain in which the numbers of states stand for numeric values."""
 
     forest: Forest
     """With thresholds between the states' numbers."""
@@ -38,22 +40,22 @@ class Enumerated:
         """Return groups in which known values are the numbers of their states."""
         values, known = groups.values, groups.known
         if values is not None:
-            values = replace(values, of_group=self._numbered(values.of_group, values.columns))
+            values = replace(values, of_group=self._as_states(values.of_group, values.columns))
         if known is not None:
-            known = replace(known, rows=self._numbered(known.rows, range(self.domain.n_columns)))
+            known = replace(known, rows=self._as_states(known.rows, range(self.domain.n_columns)))
         return replace(groups, values=values, known=known)
 
-    def _numbered(self, rows: NDArray[np.float32], columns: Sequence[int]) -> NDArray[np.float32]:
-        """Return values of some columns with the numbers of their states in numeric ones."""
-        numbered: NDArray[np.float32] = rows.copy()
+    def _as_states(self, rows: NDArray[np.float32], columns: Sequence[int]) -> NDArray[np.float32]:
+        """Return values of some columns; in numeric columns, the numbers of their states."""
+        result: NDArray[np.float32] = rows.copy()
         for a, column in self._numeric():
             if column in columns:
                 place = columns.index(column)
-                numbered[:, place] = self.states.holding(a, rows[:, place].astype(np.float64))
-        return numbered
+                result[:, place] = self.states.holding(a, rows[:, place].astype(np.float64))
+        return result
 
     def decoded(self, reconstruction: Reconstruction, groups: Groups) -> Reconstruction:
-        """Return a reconstruction with values for states, of which nothing is proved but the states.
+        """Return a reconstruction of states with a value for each state; what was proved of states is dropped.
 
         Parameters
         ----------
@@ -72,6 +74,7 @@ class Enumerated:
         )
 
     def _values(self, rows: NDArray[np.float32] | None, groups: Groups) -> NDArray[np.float32] | None:
+        """Return rows with a guess for each numeric state; what the groups know stays as it is."""
         if rows is None:
             return None
         values: NDArray[np.float32] = rows.copy()
@@ -82,16 +85,21 @@ class Enumerated:
         return values
 
     def _numeric(self) -> list[tuple[int, int]]:
+        """Return the numeric attributes, each with its column."""
         attributes = self.states.domain.attributes
         return [(a, attribute.columns[0]) for a, attribute in enumerate(attributes) if attribute.kind == "numeric"]
 
 
 def enumerate_states(forest: Forest, domain: Domain) -> Enumerated | None:
-    """Return a forest and domain with states in place of numeric values; None where these are too many."""
+    """Return a forest and domain with states in place of numeric values, where the attack on counts can enumerate them.
+
+    None where it cannot: where values can be missing, thresholds were drawn at random, or the states have more than
+    `MOST_VECTORS` combinations.
+    """
     if any(attribute.missing for attribute in domain.attributes) or forest.splitter != "best":
         return None
     states = states_of(forest, domain, {}, points=False)
-    return None if math.prod(states.n_states.tolist()) > MOST_VECTORS else _numbered(forest, domain, states)
+    return None if math.prod(states.n_states.tolist()) > MOST_VECTORS else _with_states(forest, domain, states)
 
 
 def number_states(forest: Forest, domain: Domain) -> Enumerated:
@@ -102,11 +110,11 @@ def number_states(forest: Forest, domain: Domain) -> Enumerated:
     domain : Domain
         Without missing values.
     """
-    return _numbered(forest, domain, states_of(forest, domain, {}, points=False))
+    return _with_states(forest, domain, states_of(forest, domain, {}, points=False))
 
 
-def _numbered(forest: Forest, domain: Domain, states: States) -> Enumerated:
-    """Return a forest and domain with the states of one in place of values."""
+def _with_states(forest: Forest, domain: Domain, states: States) -> Enumerated:
+    """Return a forest and domain with these states in place of numeric values."""
     attributes, cuts = [], {}
     for a, attribute in enumerate(domain.attributes):
         if attribute.kind == "numeric":

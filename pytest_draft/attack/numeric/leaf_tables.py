@@ -1,4 +1,9 @@
-"""What is open and known of a regressor's leaves and rows: in go a forest's trees, out come tables to deduce from."""
+"""The tables from which a regressor's rows are deduced: a forest goes in, `OpenLeaves` come out.
+
+`targets` fills these two tables, and `target_deduction` crosses out in them what cannot be: which leaves have rows that
+are not yet known (`OpenLeaves`), and what is known of each row (`KnownRowTargets`). Leaves of a single row, whose value
+is the row's target, are where the deduction begins; targets that rounding alone keeps apart get one number.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +33,11 @@ class OpenLeaves(NamedTuple):
     """Shape (n_trees + 1,). Where each tree's leaves begin."""
     tree: IntArray
     node: IntArray
-    """`tree` and `node`, shape (n,)."""
+    """`tree` and `node`, shape (n,). Where each leaf is."""
     target: IntArray
     """Shape (n,). Of leaves that hold one row: the number of its target; -1 for others."""
     value: FloatArray
-    """Shape (n,)."""
+    """Shape (n,). The mean target of each leaf, as stored."""
     n_rows: IntArray
     times: IntArray
     """`n_rows` and `times`, shape (n,): rows and draws that are left; draws of leaves of one row stay."""
@@ -44,7 +49,7 @@ class OpenLeaves(NamedTuple):
 
 @redacted
 class KnownRowTargets(NamedTuple):
-    """What is known of the rows so far."""
+    """What is known so far of the rows and their targets."""
 
     times: IntArray
     """Shape (n_trees, n_rows). How often each row was drawn, on the scale of the leaves."""
@@ -64,7 +69,7 @@ class KnownRowTargets(NamedTuple):
 
 
 def open_leaves(forest: Forest) -> OpenLeaves:
-    """Return all leaves, with the targets of those that hold one row told apart and numbered."""
+    """Return all leaves, all of whose rows are still open; the targets of leaves of one row are numbered, ascending."""
     nodes = [tree.leaves for tree in forest.trees]
     n_leaves = [len(found) for found in nodes]
 

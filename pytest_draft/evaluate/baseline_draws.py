@@ -1,6 +1,7 @@
-"""Rows that no attack has rebuilt: uniform guesses, and random halves of the true rows.
+"""Draws the guesses that baselines are made of: uniform rows of the domain, and random halves of the true rows.
 
-Every baseline is the mean over such draws. What the adversary knows besides the file is right in all of them.
+No attack is in them: every baseline is the mean error of such draws. What the adversary knows besides the file is right
+in all of them.
 """
 
 from __future__ import annotations
@@ -20,19 +21,21 @@ from pytest_draft.timebox import TimeBox
 
 
 @dataclass(frozen=True)
-class Numbers:
-    """How much is drawn."""
+class DrawNumbers:
+    """How many draws each baseline takes, and of how many rows."""
 
     random: int = 100
     """Draws of the random baseline, at most."""
     splits: int = 20
     """Random halvings of the training data, at most."""
-    at_least: int = 5
-    """Draws of either; with more than `many_rows` rows `splits_when_large` are enough."""
-    standard_error: float = 0.01
-    """Of the mean of their errors, as a share of it: no more are drawn where it is no larger."""
     splits_when_large: int = 3
-    """The same above `sample_rows` rows, where a single one varies little."""
+    """Halvings above `sample_rows` rows, where a single one varies little; and least draws of either kind above
+    `many_rows` rows.
+    """
+    at_least: int = 5
+    """Least draws of either kind, up to `many_rows` rows."""
+    standard_error: float = 0.01
+    """Of the mean error, as a share of it: beyond the least draws, no more are taken once it is this small."""
     sample_rows: int = 2_000
     """Above this many rows, the random error is measured on samples of this many rows. So is the split-half one where
     some column is numeric: such rows are hardly ever equal, so that all of them must be matched. Of fewer rows the
@@ -42,31 +45,31 @@ class Numbers:
     """Above this many rows, a second look at the same rows takes few draws: each takes long, and few vary little."""
 
 
-NUMBERS = Numbers()
+DRAW_NUMBERS = DrawNumbers()
 
 MATCHED = Comparison()
-"""How rows are compared unless each is attacked by itself."""
+"""How rows are compared with guesses, unless each row is attacked with all others known."""
 
 
 def n_sampled(n_rows: int) -> int:
     """Return how many of so many rows are looked at in a draw."""
-    return min(n_rows, NUMBERS.sample_rows)
+    return min(n_rows, DRAW_NUMBERS.sample_rows)
 
 
 def n_splits(n_rows: int) -> int:
     """Return how many halvings of so many rows are drawn."""
-    return NUMBERS.splits if n_sampled(n_rows) == n_rows else NUMBERS.splits_when_large
+    return DRAW_NUMBERS.splits if n_sampled(n_rows) == n_rows else DRAW_NUMBERS.splits_when_large
 
 
 def few_splits(n_rows: int) -> int:
     """Return how many draws of so many rows are enough for a second look at them."""
-    return NUMBERS.splits if n_rows <= NUMBERS.many_rows else NUMBERS.splits_when_large
+    return DRAW_NUMBERS.splits if n_rows <= DRAW_NUMBERS.many_rows else DRAW_NUMBERS.splits_when_large
 
 
 def are_enough(errors: Sequence[float], n_rows: int) -> bool:
     """Return whether the mean of some draws' errors is known well enough, each of so many rows."""
-    at_least = NUMBERS.at_least if n_rows <= NUMBERS.many_rows else NUMBERS.splits_when_large
-    few = NUMBERS.standard_error * np.mean(errors) * len(errors) ** 0.5 if errors else 0.0
+    at_least = DRAW_NUMBERS.at_least if n_rows <= DRAW_NUMBERS.many_rows else DRAW_NUMBERS.splits_when_large
+    few = DRAW_NUMBERS.standard_error * np.mean(errors) * len(errors) ** 0.5 if errors else 0.0
     return len(errors) >= at_least and bool(np.std(errors, ddof=1) <= few)
 
 
@@ -84,7 +87,7 @@ def uniform_guesses(
     Yields
     ------
     sample : ndarray of int64, shape (n,)
-        Positions of true rows: all of them, or `Numbers.sample_rows` at random where these are fewer.
+        Positions of true rows: all of them, or `DrawNumbers.sample_rows` at random where these are fewer.
     guess : ndarray of float32, shape (n, n_columns)
         One for each, with what is known of it.
     """
@@ -99,7 +102,7 @@ def with_known(guess: Rows, truth: Rows, weights: Weights) -> Rows:
     return np.where(weights.counted, guess, truth)
 
 
-def half_of(n_rows: int, n_unknown: int, weights: Weights, comparison: Comparison) -> int:
+def half_size(n_rows: int, n_unknown: int, weights: Weights, comparison: Comparison) -> int:
     """Return how many rows the split-half baseline lays beside as many others."""
     if comparison.alone:
         return n_unknown
@@ -124,7 +127,7 @@ def halvings(
     unknown : ndarray of int64, shape (n_unknown,)
         Positions of the rows that are rebuilt: the true ones are drawn from these first.
     half : int
-        Rows of each side (`half_of`).
+        Rows of each side (`half_size`).
 
     Yields
     ------
@@ -148,7 +151,7 @@ def halvings(
 
 
 def _halves(rows: Rows, unknown: IntArray, half: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
-    """Return the positions of some of the unknown rows, and of as many others."""
+    """Return the positions of some rows, unknown ones first, and of as many others."""
     order = rng.permutation(len(rows))
     order = order[np.argsort(~np.isin(order, unknown), kind="stable")]
     return order[:half], order[half : 2 * half]

@@ -1,6 +1,7 @@
 """The text of a failed check among pytest's failures, for a terminal of some width.
 
-Its whole text is what other plugins and the JUnit file get; a terminal gets what it has not yet shown of it.
+Other plugins and the JUnit file get the whole text; the terminal leaves out causes and remedies that it has shown for
+the same file already.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import textwrap
 from dataclasses import dataclass, field
 from typing import Protocol
 
-REPEATED = ("cause: ", "remedy: ")
+OF_THE_FILE = ("cause: ", "remedy: ")
 """How lines begin that are about a file, and so the same for all its failed checks."""
 
 
@@ -24,7 +25,8 @@ class Writer(Protocol):
 class FailureText:
     """The text of a failed check, which pytest shows as it shows a traceback.
 
-    It has no attribute ``reprcrash``, so that pytest's short summary does not repeat the text's beginning.
+    It stands in for pytest's own ``longrepr``. It has no attribute ``reprcrash``, so that pytest's short summary does
+    not repeat the text's beginning.
     """
 
     text: str
@@ -40,23 +42,21 @@ class FailureText:
 
     def toterminal(self, writer: Writer) -> None:
         """Write the text, without causes and remedies that were written before."""
-        above = []
+        repeated = []
         for line in self.text.splitlines():
-            if not line.startswith(REPEATED):
-                pass
-            elif (self.path, line) in self.shown:
-                above.append(line.partition(":")[0])
-                continue
-            else:
+            if line.startswith(OF_THE_FILE):
+                if (self.path, line) in self.shown:
+                    repeated.append(line.partition(":")[0])
+                    continue
                 self.shown.add((self.path, line))
-            for part in broken(line, self.width):
+            for part in wrapped(line, self.width):
                 writer.line(part)
-        if above:
-            writer.line(f"{' and '.join(dict.fromkeys(above))}: as above")
+        if repeated:
+            writer.line(f"{' and '.join(dict.fromkeys(repeated))}: as above")
 
 
-def broken(line: str, width: int | None, indent: str = "") -> list[str]:
-    """Return a line as lines that a terminal has room for, between words; as it is, where there is no terminal."""
+def wrapped(line: str, width: int | None, indent: str = "") -> list[str]:
+    """Return a line broken between words into lines that fit a terminal; as it is, where there is no terminal."""
     if width is None:
         return [indent + line]
     inner = indent + "  "
