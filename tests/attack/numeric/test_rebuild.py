@@ -88,6 +88,41 @@ def test_status_and_residual_are_those_of_the_rows_that_are_returned(forests, na
     assert outside == {}
 
 
+ENOUGH_FOR_A_BEAM = 1.0
+
+
+@pytest.mark.parametrize("name", ["bagging", "shallow", "coarse regressor"])
+def test_rows_are_placed_by_a_beam_where_draws_tell_them_apart_and_there_is_time(forests, name):
+    problem = posed(forests[name])
+
+    found, again = rebuilt(problem, effort=ENOUGH_FOR_A_BEAM), rebuilt(problem, 2, ENOUGH_FOR_A_BEAM)
+    hurried = rebuilt(problem, effort=EFFORT / 10)
+
+    assert found.statistics["rounds"] >= 12
+    assert "rounds" not in hurried.statistics
+    assert found.residual == residual_of(problem, found.consistent, found.labels)
+    assert people()[1].outside(found.rows.astype(float)) == {}
+    assert (found.rows == again.rows).all()
+    assert (found.labels == again.labels).all()
+
+
+def test_rows_that_cannot_be_told_apart_are_annealed_at_once(forests):
+    assert "rounds" not in rebuilt(posed(forests["no bagging"]), effort=ENOUGH_FOR_A_BEAM).statistics
+
+
+def test_a_beam_keeps_values_and_rows_that_the_adversary_knows(forests):
+    rows, _, labels = people()
+    forest = forests["bagging"]
+    times, known, unknown = occurrences(forest), np.arange(10), np.arange(10, 40)
+    groups = split_by_values(group_by_occurrences(times[:, unknown]), (1,), (1,), rows[unknown][:, [1]])
+    groups = replace(groups, known=KnownRows(rows[known], labels[known], times[:, known]))
+
+    found = rebuilt(posed(forest, groups), effort=ENOUGH_FOR_A_BEAM)
+
+    assert found.statistics["rounds"] >= 12
+    assert (found.rows[:, 1] == rows[unknown, 1]).all()
+
+
 @pytest.mark.nightly
 def test_a_shallow_forest_is_met_and_what_its_rows_pass_untested_is_free(forests):
     problem = posed(forests["shallow"])
