@@ -21,9 +21,7 @@ from pytest_draft.attack.numeric.beam import (
     tabulate,
 )
 from pytest_draft.attack.numeric.beliefs import Beliefs
-from pytest_draft.attack.numeric.chain import Window
 from pytest_draft.attack.numeric.problem import build_numeric
-from pytest_draft.attack.numeric.rebuild import uninformed_prior
 from pytest_draft.attack.numeric.states import attribute_states
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.timebox import TimeBox
@@ -209,29 +207,10 @@ def test_boxes_are_kept_without_bias_and_the_heaviest_always(n):
     np.testing.assert_allclose(total[light].sum() / 2_000, weight[light].sum(), rtol=0.25)
 
 
-def begun(problem, seed=0):
-    prior = replace(uninformed_prior(problem), strength=0.5)
-    return Beliefs(problem, prior, [seed, 25, 0])
-
-
 def told_apart():
     return next(
         problem for problem in instances(20, np.inf) if Beliefs.apply(problem, np.inf) and problem.n_unknown > 3
     )
-
-
-def test_beliefs_do_not_depend_on_the_number_of_threads():
-    problem = told_apart()
-    drawn = []
-    for workers in (1, 2, 3):
-        beliefs = begun(problem)
-        beliefs.improve(Window.of(TimeBox(600, 0.2), 600, 0.2), workers)
-        assert beliefs.rounds > 0
-        drawn.append(beliefs.draw(np.random.default_rng(0)))
-
-    for state, label in drawn[1:]:
-        assert (state == drawn[0][0]).all()
-        assert (label == drawn[0][1]).all()
 
 
 def test_where_rows_do_not_differ_in_their_draws_or_there_is_no_time_nothing_is_believed():

@@ -91,6 +91,7 @@ def test_status_and_residual_are_those_of_the_rows_that_are_returned(forests, na
 ENOUGH_FOR_A_BEAM = 1.0
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("name", ["bagging", "shallow", "coarse regressor"])
 def test_rows_are_placed_by_a_beam_where_draws_tell_them_apart_and_there_is_time(forests, name):
     problem = posed(forests[name])
