@@ -362,6 +362,18 @@ def _mass(below, start, a, low, high):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def _change_back(undo, first, last, box):  # type: ignore[no-untyped-def]
+    """Undo the changes of a box from `first` up to `last`, the latest one first."""
+    low, high, may_miss, gone = box
+    for i in range(last - 1, first - 1, -1):
+        a = undo[i, 0]
+        if a < 0:
+            gone[-1 - a] = 0
+        else:
+            low[a], high[a], may_miss[a] = undo[i, 1], undo[i, 2], undo[i, 3]
+
+
+@compiled
 def _reach(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915
     nodes, start, hot, one_hot, missing, of_node, below, root, box, found, own, undo, stack, gain, leaf_of,
     weight, n, most,
@@ -392,13 +404,8 @@ def _reach(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915
         depth -= 1
         v, keep, enters = stack[depth, 0], stack[depth, 1], stack[depth, 2]
         w = gain[depth]
-        while n_undo > keep:
-            n_undo -= 1
-            a = undo[n_undo, 0]
-            if a < 0:
-                gone[-1 - a] = 0
-            else:
-                low[a], high[a], may_miss[a] = undo[n_undo, 1], undo[n_undo, 2], undo[n_undo, 3]
+        _change_back(undo, keep, n_undo, box)
+        n_undo = keep
         if enters:  # the right child of the node whose number was stored: its cut is applied now
             p = v
             a = attribute[p]
@@ -479,13 +486,7 @@ def _reach(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915
         leaf_of[n], weight[n] = leaf, w * found[leaf]
         most = max(most, weight[n])
         n += 1
-    while n_undo > 0:
-        n_undo -= 1
-        a = undo[n_undo, 0]
-        if a < 0:
-            gone[-1 - a] = 0
-        else:
-            low[a], high[a], may_miss[a] = undo[n_undo, 1], undo[n_undo, 2], undo[n_undo, 3]
+    _change_back(undo, 0, n_undo, box)
     return n, most
 
 

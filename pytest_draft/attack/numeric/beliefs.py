@@ -7,8 +7,7 @@ from round to round; how likely each value is, by class, is learnt from the boxe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from pytest_draft.attack.numeric.parameters import BELIEFS
 from pytest_draft.attack.numeric.prior import Prior, smoothed
 from pytest_draft.attack.numeric.problem import NumericProblem
 from pytest_draft.attack.numeric.states import attribute_states
+from pytest_draft.attack.search import Each, Search
 
 _PSEUDO = 0.3
 """How many rows the base counts as, for each row, when the values of all rows are learnt."""
@@ -68,12 +68,12 @@ class Beliefs:
         fits = problem.times.shape[1] * n_leaves <= BELIEFS.most_entries
         return told_apart and fits and units >= BELIEFS.fewest_rounds * units_of_a_round(problem)
 
-    def improve(self, window: Window, workers: int) -> None:
+    def improve(self, window: Window, search: Search) -> None:
         """Believe anew of all rows, round by round, until a window is over or there were enough rounds."""
         unit = units_of_a_round(self.problem)
         n = self.problem.n_unknown
         batch = _batch_of(n)
-        with window.box.flag() as stop, ThreadPoolExecutor(workers) as pool:
+        with window.box.flag() as stop, search.threads() as each:
             while self.rounds < BELIEFS.most_rounds:
                 share = max(self.rounds / BELIEFS.most_rounds, min(1.0, window.passed(self.spent)))
                 first, last = BELIEFS.background
@@ -85,13 +85,13 @@ class Beliefs:
                     if window.passed(self.spent) >= 1 or stop[0]:
                         return
                     rows = order[at : at + batch]
-                    self._batch(rows, background, power, stop, workers, pool)
+                    self._batch(rows, background, power, stop, search.workers, each)
                     self.spent += unit * len(rows) / n
                 self.rounds += 1
                 self._marginals = self._learnt()
 
     def _batch(
-        self, rows: IntArray, background: FloatArray, power: float, stop: Flag, workers: int, pool: ThreadPoolExecutor
+        self, rows: IntArray, background: FloatArray, power: float, stop: Flag, workers: int, each: Each
     ) -> None:
         problem, messages = self.problem, self._messages
         cuts = np.linspace(0, len(self.leaves.node), workers + 1).astype(np.int64)
@@ -114,8 +114,8 @@ class Beliefs:
             )  # fmt: skip
             changed[here], label[here] = own, own_label
 
-        _all(pool, table, workers)
-        _all(pool, place, workers)
+        each(table, range(workers))
+        each(place, range(workers))
         messages.belief[rows], messages.label[rows] = changed, label
 
     def _learnt(self) -> Marginals:
@@ -144,11 +144,6 @@ class Beliefs:
         n_rows = self._drawn.shape[1]
         state = self._drawn[rng.integers(len(self._drawn), size=n_rows), np.arange(n_rows)]
         return state.copy(), self._messages.label.copy()
-
-
-def _all(pool: ThreadPoolExecutor, work: Callable[[int], None], workers: int) -> None:
-    """Let each thread do its part."""
-    list(pool.map(work, range(workers)))
 
 
 def _batch_of(n_rows: int) -> int:

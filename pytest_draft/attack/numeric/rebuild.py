@@ -10,7 +10,6 @@ shown. Where a regressor's targets tell which row is in which leaf, there is not
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -167,8 +166,8 @@ def _run(chains: Sequence[AnnealingChain], search: Search, seconds: float, units
         if chain.sweeps:
             chain.finish()
 
-    with ThreadPoolExecutor(side_by_side) as pool:
-        list(pool.map(cool, chains))
+    with search.threads() as each:
+        each(cool, chains)
     search.timebox.spend(sum(chain.spent for chain in chains))
 
 
@@ -179,7 +178,7 @@ def _believed(problem: NumericProblem, prior: Prior, search: Search) -> list[Bel
     found: list[Beliefs] = []
     while not found or (box.elapsed < until and units > 0):
         beliefs = Beliefs(problem, prior, [search.seed, 25, len(found)])
-        beliefs.improve(Window.of(box, until - box.elapsed, units), search.workers)
+        beliefs.improve(Window.of(box, until - box.elapsed, units), search)
         box.spend(beliefs.spent)
         units -= beliefs.spent
         if found and beliefs.rounds < BELIEFS.fewest_rounds:
