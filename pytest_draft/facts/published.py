@@ -9,7 +9,7 @@ Drawn = Literal["rows", "thresholds", "noise"] | None
 """What was drawn for each tree: its rows; on all rows, its thresholds, between the lowest and the highest value at each
 node; or the noise of a forest that declares privacy. None for nothing that reveals rows."""
 
-CountsPublished = Literal["rows of each class", "rows and mean targets"]
+CountsPublished = Literal["rows of each class", "rows and mean targets", "rows and sums of gradients"]
 """What counts are of."""
 
 
