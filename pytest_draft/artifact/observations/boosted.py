@@ -72,9 +72,9 @@ class NewtonSteps:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class BoostedSums(Observation):
-    """Sums over the rows of nodes. `Tree.value`, of shape (n_nodes, 1), holds what a leaf adds to its score, 0 elsewhere.
+    """Sums over the rows of nodes.
 
-    Where each node's number of rows is known, it is `Tree.n_distinct`, and `Tree.weight` too; else both are 0.
+    `Tree.value`, of shape (n_nodes, 1), holds what a leaf adds to its score, and 0 at inner nodes. Where each node's number of rows is known, it is `Tree.n_distinct`, and `Tree.weight` too; else both are 0.
     """
 
     loss: Loss
