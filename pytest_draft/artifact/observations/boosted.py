@@ -74,7 +74,8 @@ class NewtonSteps:
 class BoostedSums(Observation):
     """Sums over the rows of nodes.
 
-    `Tree.value`, of shape (n_nodes, 1), holds what a leaf adds to its score, and 0 at inner nodes. Where each node's number of rows is known, it is `Tree.n_distinct`, and `Tree.weight` too; else both are 0.
+    `Tree.value`, of shape (n_nodes, 1), holds what a leaf adds to its score, and 0 at inner nodes. Where each node's
+    number of rows is known, it is `Tree.n_distinct`, and `Tree.weight` too; else both are 0.
     """
 
     loss: Loss
