@@ -151,10 +151,14 @@ def _narrow(leaf: LeafBoxes, k: int, words: Words, spans: Int32Array, depth: int
     """Write the common part of a leaf and the box at a depth to the next depth; return whether there is any."""
     for w in range(words.shape[1]):
         words[depth + 1, w] = words[depth, w]
+    is_any = False
     for e in range(leaf.first_bits[k], leaf.first_bits[k + 1]):
         kept = words[depth, leaf.word[e]] & leaf.held[e]
-        if kept == 0:
-            return False
+        is_any |= kept != 0
+        if leaf.is_last[e]:
+            if not is_any:
+                return False
+            is_any = False
         words[depth + 1, leaf.word[e]] = (words[depth + 1, leaf.word[e]] & ~leaf.mask[e]) | kept
     for s in range(spans.shape[1]):
         for i in range(3):

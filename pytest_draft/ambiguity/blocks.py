@@ -281,8 +281,7 @@ def _fixed(
         bins, column = boxes.bin_of[a], domain.attributes[a].columns[0]
         if boxes.packed[a]:
             alone = np.bincount(bins) == 1
-            for b in np.flatnonzero(alone | (a in known)).tolist():
-                single[boxes.place[a]] |= np.uint64(1) << np.uint64(boxes.shift[a] + b)
+            single |= boxes.bits_of_bins(a, np.flatnonzero(alone | (a in known)))
             continue
         first = np.flatnonzero(np.append(True, bins[1:] != bins[:-1]))
         low.append(boxes.states.low[a][first])

@@ -1,8 +1,9 @@
 """The values that lead to each leaf: from a forest and a domain, `Boxes` for compiled search.
 
 Values of an attribute that no tree tells apart are one *bin*; a numeric attribute's bins are the intervals between its
-thresholds. A box is a set of bins for each attribute. Attributes of few bins are packed into words, a bit for each bin.
-An ordered attribute of many bins is a *span*: the first and the last bin, and whether the value may be missing.
+thresholds. A box is a set of bins for each attribute. Attributes of few bins and one-hot groups are packed into words,
+a bit for each bin; a group of many bins has several words. An ordered attribute of many bins is a *span*: the first and
+the last bin, and whether the value may be missing.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from pytest_draft.arrays import BoolArray, Int32Array, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.nodes import ForestNodes
-from pytest_draft.attack.compiled_trees import binned, cuts_of
+from pytest_draft.attack.compiled_trees import binned, cuts_of, goes_left
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.numeric.states import States, states_of
 from pytest_draft.attack.redacted import redacted
@@ -39,8 +40,10 @@ class LeafBoxes(NamedTuple):
     mask: Words
     held: Words
     """`word`, `mask` and `held`, shape (n_bit_entries,): in which word, at which bits the attribute stands, and which
-    of these the leaf holds.
+    of these the leaf holds. An attribute of several words has an entry for each of them, one after the other.
     """
+    is_last: BoolArray
+    """Shape (n_bit_entries,). Whether it is the last entry of an attribute."""
     first_spans: IntArray
     """`first_bits` and `first_spans`, shape (n_leaves + 1,): where each leaf's entries begin."""
     span: Int32Array
@@ -58,9 +61,7 @@ class Boxes:
     packed: BoolArray
     """Shape (n_attributes,). Whether the attribute's bins are bits."""
     place: IntArray
-    """Shape (n_attributes,). Which span an attribute is, or which word it stands in."""
-    shift: IntArray
-    """Shape (n_attributes,). The bit of its first bin."""
+    """Shape (n_attributes,). Which span an attribute is, or which bit its first bin is, counted over all words."""
     words: Words
     """Shape (n_words,)."""
     spans: Int32Array
@@ -74,8 +75,12 @@ class Boxes:
         words = np.zeros_like(self.words)
         for a in attributes:
             if self.packed[a]:
-                words[self.place[a]] |= _bits(int(self.shift[a]), int(self.bin_of[a].max()) + 1)
+                words |= self.bits_of_bins(a, np.arange(int(self.bin_of[a].max()) + 1))
         return words
+
+    def bits_of_bins(self, a: int, bins: IntArray) -> Words:
+        """Return the bits of some bins of a packed attribute, shape (n_words,)."""
+        return _words_of(self.place[a] + bins, len(self.words))
 
     def of_rows(self, rows: Rows, attributes: Sequence[int]) -> tuple[Words, Int32Array]:
         """Return the boxes of rows' bins in some attributes, whole in all others.
@@ -90,14 +95,14 @@ class Boxes:
         words : ndarray of uint64, shape (n_rows, n_words)
         spans : ndarray of int32, shape (n_rows, n_spans, 3)
         """
-        words, spans = np.tile(self.words, (len(rows), 1)), np.tile(self.spans, (len(rows), 1, 1))
+        words = np.tile(self.words & ~self.bits(attributes), (len(rows), 1))
+        spans = np.tile(self.spans, (len(rows), 1, 1))
         state = self.states.of_rows(rows)
         for a in attributes:
             bins = self.bin_of[a][state[:, a]]
             at = self.place[a]
             if self.packed[a]:
-                words[:, at] &= ~_bits(int(self.shift[a]), int(self.bin_of[a].max()) + 1)
-                words[:, at] |= np.uint64(1) << (self.shift[a] + bins).astype(np.uint64)
+                words[np.arange(len(rows)), (at + bins) // _WORD] |= _in_word(at + bins)
                 continue
             is_missing = np.isnan(self.states.low[a][state[:, a]])
             spans[:, at, 0], spans[:, at, 1] = np.where(is_missing, [[1], [0]], bins)
@@ -120,70 +125,72 @@ def boxes_of(forest: Forest, domain: Domain) -> Boxes:
     of_known, cut = binned(tested, cut, [len(ends) for ends in states.ends])
     n_attributes = len(domain.attributes)
     packed = np.zeros(n_attributes, dtype=np.bool_)
-    place, shift = np.zeros((2, n_attributes), dtype=np.int64)
+    place, n_known, n_bins = np.zeros((3, n_attributes), dtype=np.int64)
     bin_of: list[IntArray] = []
-    words, n_words, used = [0], 1, 0
     spans: list[tuple[int, int, int]] = []
-    left_bits = np.zeros(len(tested), dtype=np.uint64)  # of packed attributes
+    n_bits = 0
     for a, (attribute, known) in enumerate(zip(domain.attributes, of_known, strict=True)):
-        here, n_known, is_missing = np.flatnonzero(tested == a), int(known.max()) + 1, len(states.low[a]) > len(known)
-        bin_of.append(np.append(known, n_known) if is_missing else known)
-        n_bins = n_known + is_missing
-        packed[a] = attribute.kind != "numeric" and n_bins <= _WORD
+        n_known[a], is_missing = int(known.max()) + 1, len(states.low[a]) > len(known)
+        bin_of.append(np.append(known, n_known[a]) if is_missing else known)
+        n_bins[a] = n_known[a] + is_missing
+        packed[a] = attribute.kind == "one-hot" or (attribute.kind != "numeric" and n_bins[a] <= _WORD)
         if not packed[a]:
             place[a] = len(spans)
-            spans.append((0, n_known - 1, int(is_missing)))
+            spans.append((0, int(n_known[a]) - 1, int(is_missing)))
             continue
-        if used + n_bins > _WORD:
-            n_words, used = n_words + 1, 0
-            words.append(0)
-        place[a], shift[a] = n_words - 1, used
-        used += n_bins
-        words[-1] |= int(_bits(int(shift[a]), n_bins))
-        parts = cut[here]
-        for b in range(n_bins):
-            goes_left = np.where(parts < 0, b != -1 - parts, b < parts) if b < n_known else nodes.missing_left[here]
-            left_bits[here[goes_left]] |= np.uint64(1) << np.uint64(shift[a] + b)
-    whole_words = np.array(words, dtype=np.uint64)
+        if n_bits % _WORD + n_bins[a] > _WORD:
+            n_bits += -n_bits % _WORD  # up to the next word
+        place[a] = n_bits
+        n_bits += int(n_bins[a])
+    n_words = max(1, -(-n_bits // _WORD))
+    own_words = [_words_of(place[a] + np.arange(n_bins[a]), n_words) for a in np.flatnonzero(packed)]
+    whole_words = np.bitwise_or.reduce([np.zeros(n_words, dtype=np.uint64), *own_words])
     whole_spans = np.array(spans, dtype=np.int32).reshape(-1, 3)
-    node_words, node_spans = _node_boxes(
-        nodes, tested, cut, packed, place, left_bits,
-        np.array([_bits(int(s), int(bins.max()) + 1) for s, bins in zip(shift, bin_of, strict=True)], dtype=np.uint64),
-        whole_words, whole_spans,
-    )  # fmt: skip
+    node_words, node_spans = _node_boxes(nodes, tested, cut, packed, place, n_known, n_bins, whole_words, whole_spans)
     leaves = nodes.left < 0
-    attribute_bits = [
-        (int(place[a]), _bits(int(shift[a]), int(bin_of[a].max()) + 1)) for a in np.flatnonzero(packed).tolist()
-    ]
     return Boxes(
         states=states,
         bin_of=tuple(bin_of),
         packed=packed,
         place=place,
-        shift=shift,
         words=whole_words,
         spans=whole_spans,
         first_leaf=nodes.first_leaf,
-        leaf=_entries(node_words[leaves], node_spans[leaves], whole_spans, attribute_bits),
+        leaf=_entries(node_words[leaves], node_spans[leaves], whole_spans, own_words),
     )
 
 
-def _bits(shift: int, n_bins: int) -> np.uint64:
-    """Return so many bits from one on."""
-    return np.uint64(((1 << n_bins) - 1) << shift) if n_bins + shift <= _WORD else np.uint64(0)
+def _in_word(bits: IntArray) -> Words:
+    """Return each bit, counted over all words, as a word with this bit alone."""
+    return np.uint64(1) << (bits % _WORD).astype(np.uint64)
 
 
-def _entries(
-    words: Words, spans: Int32Array, whole_spans: Int32Array, attribute_bits: list[tuple[int, np.uint64]]
-) -> LeafBoxes:
-    """Return what each leaf narrows, of their whole boxes."""
-    leaf, word, mask, held = [], [], [], []
-    for at, bits in attribute_bits:
-        narrowed = np.flatnonzero(words[:, at] & bits != bits)
-        leaf.append(narrowed)
-        word.append(np.full(len(narrowed), at))
-        mask.append(np.full(len(narrowed), bits, dtype=np.uint64))
-        held.append(words[narrowed, at] & bits)
+def _words_of(bits: IntArray, n_words: int) -> Words:
+    """Return words with some bits, counted over all words, shape (n_words,)."""
+    words = np.zeros(n_words, dtype=np.uint64)
+    np.bitwise_or.at(words, bits // _WORD, _in_word(bits))
+    return words
+
+
+def _entries(words: Words, spans: Int32Array, whole_spans: Int32Array, own_words: list[Words]) -> LeafBoxes:
+    """Return what each leaf narrows, given its whole box.
+
+    Parameters
+    ----------
+    words : ndarray of uint64, shape (n_leaves, n_words)
+    spans : ndarray of int32, shape (n_leaves, n_spans, 3)
+    own_words : list of ndarray of uint64, each of shape (n_words,)
+        The bits of each packed attribute.
+    """
+    leaf, word, mask, held, is_last = [], [], [], [], []
+    for own in own_words:
+        at = np.flatnonzero(own)
+        narrowed = np.flatnonzero((words[:, at] & own[at] != own[at]).any(axis=1))
+        leaf.append(np.repeat(narrowed, len(at)))
+        word.append(np.tile(at, len(narrowed)))
+        mask.append(np.tile(own[at], len(narrowed)))
+        held.append((words[np.ix_(narrowed, at)] & own[at]).ravel())
+        is_last.append(np.tile(at == at[-1], len(narrowed)))
     of_bits = np.concatenate([np.empty(0, dtype=np.int64), *leaf])
     order = np.argsort(of_bits, kind="stable")
     none = np.empty(0, dtype=np.uint64)
@@ -195,6 +202,7 @@ def _entries(
         np.concatenate([np.empty(0, dtype=np.int64), *word])[order].astype(np.int64),
         np.concatenate([none, *mask])[order],
         np.concatenate([none, *held])[order],
+        np.concatenate([np.empty(0, dtype=np.bool_), *is_last])[order],
         np.searchsorted(of_span, numbers),
         np.ascontiguousarray(entry),
     )
@@ -207,8 +215,8 @@ def _node_boxes(
     cut: IntArray,
     packed: BoolArray,
     place: IntArray,
-    left_bits: Words,
-    attribute_bits: Words,
+    n_known: IntArray,
+    n_bins: IntArray,
     whole_words: Words,
     whole_spans: Int32Array,
 ) -> tuple[Words, Int32Array]:
@@ -217,25 +225,18 @@ def _node_boxes(
     words = np.empty((len(left), len(whole_words)), dtype=np.uint64)
     spans = np.empty((len(left), len(whole_spans), 3), dtype=np.int32)
     for t in range(len(start) - 1):
-        for w in range(len(whole_words)):
-            words[start[t], w] = whole_words[w]
-        for s in range(len(whole_spans)):
-            for i in range(3):
-                spans[start[t], s, i] = whole_spans[s, i]
+        words[start[t]], spans[start[t]] = whole_words, whole_spans
     for node in range(len(left)):
         if left[node] < 0:
             continue
         a, below, above = tested[node], left[node], right[node]
         at = place[a]
         for child in (below, above):
-            for w in range(len(whole_words)):
-                words[child, w] = words[node, w]
-            for s in range(len(whole_spans)):
-                for i in range(3):
-                    spans[child, s, i] = spans[node, s, i]
+            words[child], spans[child] = words[node], spans[node]
         if packed[a]:
-            words[below, at] &= left_bits[node] | ~attribute_bits[a]
-            words[above, at] &= ~left_bits[node]
+            for b in range(n_bins[a]):
+                is_left = goes_left(cut[node], b) if b < n_known[a] else missing_left[node]
+                words[above if is_left else below, (at + b) // _WORD] &= ~(np.uint64(1) << np.uint64((at + b) % _WORD))
         else:
             spans[below, at, 1] = min(spans[below, at, 1], cut[node] - 1)
             spans[above, at, 0] = max(spans[above, at, 0], cut[node])

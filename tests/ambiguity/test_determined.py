@@ -13,6 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pytest_draft.ambiguity.block_search import FIXED, OTHER, UNDECIDED
 from pytest_draft.ambiguity.blocks import Blocks, left_open
+from pytest_draft.ambiguity.boxes import boxes_of
 from pytest_draft.ambiguity.determined import SIZES, determined_rows, share_interval
 from pytest_draft.artifact import read
 from pytest_draft.artifact.forest import Forest
@@ -36,6 +37,24 @@ CODES = domain_of(
     Attribute("o", "ordinal", (0,), 1.0, 9.0, values=(1.0, 2.0, 5.0, 9.0)), Attribute("b", "binary", (1,))
 )
 MISSING = domain_of(Attribute("o", "ordinal", (0,), 0.0, 3.0, missing=True), Attribute("b", "binary", (1,)))
+
+
+def group_of(n_values: int, *others: Attribute, dropped: bool = False) -> Domain:
+    """A one-hot group before other attributes."""
+    return domain_of(Attribute("g", "one-hot", tuple(range(n_values - dropped)), dropped=dropped), *others)
+
+
+LARGE_GROUPS = {
+    "65": group_of(65, Attribute("b", "binary", (65,))),
+    "100": group_of(100),
+    "130": group_of(130, Attribute("b", "binary", (130,))),
+    "dropped": group_of(66, Attribute("b", "binary", (65,)), dropped=True),
+}
+WITH_ORDERED = {
+    "65": group_of(65, Attribute("o", "ordinal", (65,), 0.0, 3.0)),
+    "100": group_of(100, Attribute("o", "ordinal", (100,), 0.0, 2.0)),
+    "many ordered": domain_of(Attribute("o", "ordinal", (0,), 0.0, 79.0, missing=True), Attribute("b", "binary", (1,))),
+}
 DISCRETE = {"binary": booleans(4), "one-hot": ONE_HOT, "dropped": DROPPED, "constant": CONSTANT}
 ORDERED = {"ordinal": ORDINAL, "codes": CODES, "missing": MISSING}
 
@@ -178,6 +197,77 @@ def test_equals_enumeration(tmp_path, domain, model, n_classes):
     assert seen  # not nothing
 
 
+LARGE_MODELS = {
+    "bootstrap": lambda s: RandomForestClassifier(3, random_state=s, max_features=1),
+    "shallow": lambda s: RandomForestClassifier(8, max_depth=30, random_state=s, max_features=1),
+    "bagging": lambda s: BaggingClassifier(
+        DecisionTreeClassifier(max_features=1), 4, bootstrap=False, max_samples=0.5, random_state=s
+    ),
+}
+
+
+def made_of_large(tmp_path, model, domain):
+    """As `made`, with three rows for each vector; and which vectors stay in a row's leaves, (n_rows, n_vectors)."""
+    vectors, rng = vectors_of(domain), np.random.default_rng(0)
+    made_up = made(tmp_path, LARGE_MODELS[model](0), domain, rng, 3 * len(vectors))
+    assert boxes_of(made_up[0], domain).bin_of[0].max() >= 64
+    leaf, of_vector = (
+        np.stack([leaf_positions(tree, np.ascontiguousarray(some.T)) for tree in made_up[0].trees])
+        for some in (made_up[1], vectors)
+    )
+    seen = made_up[3] > 0
+    return made_up, ((leaf[:, :, None] == of_vector[:, None]) | ~seen[:, :, None]).all(axis=0)
+
+
+def blocks_of_large(stays):
+    """Single rows and pairs: of those that can be something else in their leaves, and of all others."""
+    rng, is_open = np.random.default_rng(0), stays.sum(axis=1) > 1
+    for _ in range(2):
+        some, others = rng.choice(np.flatnonzero(is_open)), rng.choice(np.flatnonzero(~is_open))
+        yield from (np.array([some]), np.array([others]), np.array([some, others]))
+
+
+@pytest.mark.nightly(quick=3)
+@pytest.mark.parametrize("model", LARGE_MODELS)
+@pytest.mark.parametrize("domain", LARGE_GROUPS)
+def test_equals_enumeration_of_large_groups(tmp_path, domain, model):
+    """Of groups with more values than a word has bits."""
+    domain = LARGE_GROUPS[domain]
+    made_up, stays = made_of_large(tmp_path, model, domain)
+    blocks = Blocks.of(made_up[0], domain, *made_up[1:])
+    assert blocks is not None
+    seen = set()
+    for block in blocks_of_large(stays):
+        state = blocks.examined(block, np.ones(len(block), dtype=bool), TimeBox(60.0))
+        expected = enumerated(made_up[0], domain, *made_up[1:], block, 2, midpoints=False)
+        assert state.tolist() == np.where(expected, FIXED, OTHER).tolist()
+        seen |= set(expected.tolist())
+    assert seen == {True, False}
+
+
+@pytest.mark.parametrize("attributes", [{"known": (0,)}, {"known": (1,)}, {"aside": (0,)}, {"aside": (1,)}])
+def test_equals_enumeration_of_some_attributes_beside_a_large_group(tmp_path, attributes):
+    domain = LARGE_GROUPS["65"]
+    made_up, stays = made_of_large(tmp_path, "shallow", domain)
+    blocks = Blocks.of(made_up[0], domain, *made_up[1:], **attributes)
+    assert blocks is not None
+    for block in blocks_of_large(stays):
+        state = blocks.examined(block, np.ones(len(block), dtype=bool), TimeBox(60.0))
+        expected = enumerated(made_up[0], domain, *made_up[1:], block, 2, midpoints=False, **attributes)
+        assert state.tolist() == np.where(expected, FIXED, OTHER).tolist()
+
+
+@pytest.mark.parametrize("model", LARGE_MODELS)
+@pytest.mark.parametrize("domain", LARGE_GROUPS)
+def test_what_is_left_open_of_large_groups(tmp_path, domain, model):
+    domain = LARGE_GROUPS[domain]
+    (forest, rows, _, times), stays = made_of_large(tmp_path, model, domain)
+    differs = domain.indices(rows)[:, None] != domain.indices(vectors_of(domain))
+    expected = (stays[:, :, None] & differs).any(axis=1).mean(axis=0)
+    assert expected.any()
+    assert left_open(forest, domain, rows, times) == pytest.approx(expected)
+
+
 @pytest.mark.parametrize("model", ["whole", "bootstrap", "many"])
 def test_equals_enumeration_with_known_attributes(tmp_path, model):
     for seed in range(6):
@@ -243,6 +333,22 @@ def test_is_true_of_ordered_columns(tmp_path, domain, model):
             assert not expected[state == OTHER].any()
             n_sure += int((state != UNDECIDED).sum())
     assert n_sure > 18
+
+
+@pytest.mark.parametrize("domain", WITH_ORDERED)
+def test_is_true_of_many_values_with_ordered_columns(tmp_path, domain):
+    domain = WITH_ORDERED[domain]
+    made_up, stays = made_of_large(tmp_path, "shallow", domain)
+    blocks = Blocks.of(made_up[0], domain, *made_up[1:])
+    assert blocks is not None
+    found = set()
+    for block in blocks_of_large(stays):
+        state = blocks.examined(block, np.ones(len(block), dtype=bool), TimeBox(60.0))
+        expected = enumerated(made_up[0], domain, *made_up[1:], block, 2, midpoints=True)
+        assert expected[state == FIXED].all()
+        assert not expected[state == OTHER].any()
+        found |= set(state.tolist())
+    assert FIXED in found
 
 
 NUMERIC = domain_of(Attribute("x", "numeric", (0,), 0.0, 6.0), Attribute("b", "binary", (1,)))
