@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_draft.artifact.account import NO_ACCOUNT, Account, account_of
+from pytest_draft.artifact.booster_model import BoosterModel
 from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.contents import NOTHING, Contents, contents_of
 from pytest_draft.artifact.corels import is_corels, stored_corels
@@ -149,6 +150,17 @@ def view_of_onnx(onnx: OnnxModel) -> View:
         onnx.not_read,
         not_covered=onnx.not_covered,
         contents=onnx.contents,
+    )
+
+
+def view_of_booster(booster: BoosterModel) -> View:
+    """Return the view of a file in a format of a library of boosted trees."""
+    return View(
+        _holds(booster.forest),
+        booster.forest,
+        booster.not_read,
+        not_covered=booster.not_covered,
+        contents=booster.contents,
     )
 
 
