@@ -96,7 +96,7 @@ def _allowed_calls() -> dict[tuple[str, str], _Call]:
         "sklearn.metrics._dist_metrics": ("newObj",),
         # The masked arrays in a search's `cv_results_`.
         "numpy.ma.core": ("_mareconstruct",),
-        "collections": ("OrderedDict",),
+        "collections": ("OrderedDict", "defaultdict"),
         # What people save beside a model, and the losses of linear models and boosting.
         "datetime": ("date", "datetime", "time", "timedelta", "timezone"),
         "decimal": ("Decimal",),
