@@ -91,7 +91,7 @@ def view(root: object, budget: Budget, place: str | None = None) -> View:
         forest,
         tuple(sorted(one_line(path) for path in paths)),
         encoder,
-        transformers.not_covered or model.not_covered or booster.not_covered or reader.not_covered,
+        transformers.not_covered or model.not_covered or booster.not_covered,
         origin=model.origin,
         places=places if len(places) > 1 else (),
     )
@@ -108,7 +108,8 @@ def _read(estimator: Object, budget: Budget) -> tuple[BoosterModel, list[Object]
     if read_booster is not None:
         return read_booster(estimator, budget)
     reader = ForestReader(estimator, budget)
-    return BoosterModel(reader.forest()), reader.parts
+    forest = reader.forest()
+    return BoosterModel(forest, reader.not_covered), reader.parts
 
 
 def _at(models: Sequence[FoundModel], place: str | None) -> FoundModel:
