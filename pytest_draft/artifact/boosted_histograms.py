@@ -48,19 +48,19 @@ _PARAMETERS = (
     *("validation_fraction", "verbose", "warm_start"),
 )
 _FIELDS = {
-    "value": "f8",
-    "count": "u4",
-    "feature_idx": "i8",
-    "num_threshold": "f8",
-    "missing_go_to_left": "u1",
-    "left": "u4",
-    "right": "u4",
-    "gain": "f8",
-    "depth": "u4",
-    "is_leaf": "u1",
-    "bin_threshold": "u1",
-    "is_categorical": "u1",
-    "bitset_idx": "u4",
+    "value": ("f8",),
+    "count": ("u4",),
+    "feature_idx": ("i8", "i4", "u4"),  # by platform; u4 before 1.3
+    "num_threshold": ("f8",),
+    "missing_go_to_left": ("u1",),
+    "left": ("u4",),
+    "right": ("u4",),
+    "gain": ("f8",),
+    "depth": ("u4",),
+    "is_leaf": ("u1",),
+    "bin_threshold": ("u1",),
+    "is_categorical": ("u1",),
+    "bitset_idx": ("u4",),
 }
 _NODE = np.dtype(
     [
@@ -78,6 +78,8 @@ _ROUNDINGS = 256
 _OUTLYING = 16.0
 """How many times the largest value of all nodes a row's gradient is taken to be at most, where no loss bounds it."""
 _LARGEST_SCORE = 700.0
+_ADDED = 1e-15
+"""What scikit-learn adds to each sum of hessians, beside `l2_regularization`."""
 
 
 def histogram_boosting(estimator: Object, budget: Budget) -> Boosted:
@@ -116,8 +118,8 @@ class _Reader:
         if self._n_scores != (len(self._classes or ()) if self._loss == "softmax" else 1):
             raise CorruptArtifactError("n_trees_per_iteration_ is not the number of its scores")
         self._rate = estimator.number("learning_rate")
-        self._l2 = estimator.number("l2_regularization")
-        if self._rate <= 0 or self._l2 < 0:
+        self._l2 = estimator.number("l2_regularization") + _ADDED
+        if self._rate <= 0 or self._l2 < _ADDED:
             raise CorruptArtifactError("learning_rate or l2_regularization is out of range")
 
     def boosted(self) -> Boosted:
@@ -150,7 +152,9 @@ class _Reader:
         if len({id(record) for record in records}) != len(records):
             raise CorruptArtifactError("_predictors has the same tree twice")
         path = f"{self._estimator.path}_predictors[*]."
-        found = [Object(record, path) for record in records if isinstance(record, Record) and record.cls.key == PREDICTOR]
+        found = [
+            Object(record, path) for record in records if isinstance(record, Record) and record.cls.key == PREDICTOR
+        ]
         if len(found) != len(records):
             raise CorruptArtifactError("_predictors holds something else than trees")
         return found
@@ -165,9 +169,7 @@ class _Reader:
                 "version that is covered"
             )
         for name in names:
-            kind = np.dtype(_FIELDS[name])
-            is_index = name == "feature_idx" and nodes.dtype[name].kind == "i" and nodes.dtype[name].itemsize == 4
-            if nodes.dtype[name].newbyteorder("=") != kind and not is_index:
+            if nodes.dtype[name].newbyteorder("=") not in [np.dtype(one) for one in _FIELDS[name]]:
                 raise CorruptArtifactError(f"tree {index}: the field {name} of its nodes is not of scikit-learn's type")
         if not len(nodes):
             raise CorruptArtifactError(f"tree {index}: it has no nodes")
@@ -260,15 +262,18 @@ class _Reader:
 
     # What its trees say
 
-    def _statements(
-        self, forest: list[Nodes], stored: list[AnyArray], scores: FloatArray
-    ) -> tuple[Statements, ...]:
+    def _statements(self, forest: list[Nodes], stored: list[AnyArray], scores: FloatArray) -> tuple[Statements, ...]:
         """Return what each tree says; `scores` is how far from 0 a score can be before it."""
-        values = [np.where(nodes.tree.left < 0, nodes.tree.value[:, 0] / self._rate, nodes.tree.value[:, 0]) for nodes in forest]
+        values = [
+            np.where(nodes.tree.left < 0, nodes.tree.value[:, 0] / self._rate, nodes.tree.value[:, 0])
+            for nodes in forest
+        ]
         for value, nodes in zip(values, forest, strict=True):
             if not np.isfinite(value).all():
                 raise CorruptArtifactError(f"tree {nodes.index}: the value of a leaf is out of range")
-        inner = any((value[1:] != 0)[nodes.tree.left[1:] >= 0].any() for value, nodes in zip(values, forest, strict=True))
+        inner = any(
+            (value[1:] != 0)[nodes.tree.left[1:] >= 0].any() for value, nodes in zip(values, forest, strict=True)
+        )
         largest = max(float(np.abs(value).max()) for value in values)
         return tuple(
             self._said(nodes, value, one["gain"].astype(np.float64), self._bounds(score, largest), inner=inner)
@@ -319,8 +324,8 @@ class _Reader:
 def _in_single_precision(threshold: FloatArray) -> FloatArray:
     """Return thresholds that send values of single precision where they sent the values before these were rounded.
 
-    Rounding keeps the order, so a value at most a threshold rounds to at most the rounded threshold. A threshold halfway
-    between two values keeps its place between these, as long as they round to different numbers.
+    Rounding keeps the order: what is at most a threshold rounds to at most the rounded threshold. One halfway between
+    two values keeps its place between these, as long as they round to different numbers.
     """
     with np.errstate(over="ignore"):
         rounded = threshold.astype(np.float32).astype(np.float64)

@@ -36,7 +36,7 @@ def means_of_pairs(tree: Tree, variance: FloatArray, factor: float) -> Means:
     Parameters
     ----------
     tree : Tree
-        Of a GradientBoostingClassifier, with the values of its file: means at inner nodes, steps at leaves.
+        Of a `GradientBoostingClassifier`, with the values of its file: means at inner nodes, steps at leaves.
     variance : ndarray of float64, shape (n_nodes,)
         Of residuals.
     factor : float
@@ -129,9 +129,7 @@ def hessians_of_gains(tree: Tree, value: FloatArray, gain: FloatArray, l2: float
     return Hessians(leaves, hessian[leaves], off[leaves])
 
 
-def _under_root(
-    tree: Tree, value: FloatArray, gain: float, l2: float, hessian: FloatArray, off: FloatArray
-) -> None:
+def _under_root(tree: Tree, value: FloatArray, gain: float, l2: float, hessian: FloatArray, off: FloatArray) -> None:
     """Fill in a leaf right below the root, from the gain there and its sibling, which has children of its own."""
     for leaf, other in ((tree.left[0], tree.right[0]), (tree.right[0], tree.left[0])):
         if tree.left[leaf] < 0 <= tree.left[other]:

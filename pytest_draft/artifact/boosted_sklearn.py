@@ -95,8 +95,9 @@ class _Reader:
         forest = [self._nodes(tree, index) for index, tree in enumerate(inner)]
         self._parts += inner
         forest, counted = counted_or_bare(forest)
-        base, why = self._base()
-        why = why or self._why_not(forest, inner)
+        base, why = np.zeros(self._n_scores), self._why_not(forest, inner)
+        if why is None:
+            base, why = self._base()
         steps = [rate * nodes.tree.value[:, 0] for nodes in forest]
         if not all(np.isfinite(step).all() for step in steps):
             raise CorruptArtifactError("learning_rate times the value of a leaf is not a number")
@@ -109,9 +110,7 @@ class _Reader:
         n_samples = int(trees[0].n_distinct[0]) if known else None
         best = known and all(tree.get("splitter") == "best" for tree in inner)
         parameters = self._estimator.parameters() | ({"splitter": "best"} if best else {})
-        return Boosted(
-            trees, self._n_features, self._classes, observation, n_samples, parameters, self._parts, why
-        )
+        return Boosted(trees, self._n_features, self._classes, observation, n_samples, parameters, self._parts, why)
 
     # Trees
 
@@ -123,12 +122,14 @@ class _Reader:
             raise CorruptArtifactError(f"estimators_ does not have {self._n_scores} trees for each round")
         if len({id(record) for record in records}) != len(records):
             raise CorruptArtifactError("estimators_ has the same tree twice")
+        found = []
         for record in records:
             if not isinstance(record, Record) or record.cls.key != _TREE:
                 raise UnsupportedArtifactError(
                     f"it holds {with_article(self._estimator.kind)} of {described(record)}, which is not covered"
                 )
-        return [Object(record, f"{self._estimator.path}estimators_[*].") for record in records if _is_record(record)]
+            found.append(Object(record, f"{self._estimator.path}estimators_[*]."))
+        return found
 
     def _nodes(self, estimator: Object, index: int) -> Nodes:
         record = estimator.get("tree_")
@@ -267,10 +268,6 @@ class _Reader:
         if self._loss == "squared":
             result += EPSILON * _ROUNDING * rows * score
         return result
-
-
-def _is_record(value: object) -> bool:
-    return isinstance(value, Record)
 
 
 def _stated(node: Any, weight: tuple[Any, Any, Any], total: Any, tolerance: FloatArray) -> Statements:

@@ -50,6 +50,8 @@ def counted_or_bare(forest: Sequence[Nodes]) -> tuple[list[Nodes], bool]:
     try:
         for nodes in forest:
             counted(nodes, classifier=False)
+            if (nodes.tree.n_distinct < 1).any():
+                return [_bare(other) for other in forest], False
     except CorruptArtifactError:
         return [_bare(nodes) for nodes in forest], False
     first = forest[0].tree.n_distinct[0]
