@@ -165,12 +165,13 @@ def _scale_and_bias(stored: Any) -> tuple[float, FloatArray]:
             "it holds a CatBoost model without scale_and_bias, as versions before 1.0 save it: save it with a later one"
         )
     pair = _list(stored, "scale_and_bias")
-    if len(pair) != 2 or type(pair[0]) not in (int, float):
+    if len(pair) != 2:
         raise CorruptArtifactError("scale_and_bias is not a number and numbers")
-    bias = _floats(pair[1] if isinstance(pair[1], list) else [pair[1]], "scale_and_bias")
-    if not len(bias) or not np.isfinite(pair[0]):
+    scale = _floats(pair[:1], "scale_and_bias")
+    bias = _floats(pair[1] if isinstance(pair[1], list) else pair[1:], "scale_and_bias")
+    if not len(bias):
         raise CorruptArtifactError("scale_and_bias is not a number and numbers")
-    return float(pair[0]), bias
+    return float(scale[0]), bias
 
 
 def _json_oblivious(stored: Any, index: int, columns: _Columns, n_scores: int, budget: Budget) -> Grown:
@@ -188,7 +189,8 @@ def _json_split(stored: Any, columns: _Columns) -> tuple[int, float]:
     split = _dict(stored, "a split")
     if split.get("split_type", "FloatFeature") != "FloatFeature":
         raise UnsupportedArtifactError(_CATEGORIES)
-    position, border = split.get("float_feature_index"), split.get("border")
+    position: Any = split.get("float_feature_index")
+    border: Any = split.get("border")
     if type(position) is not int or not 0 <= position < len(columns.place) or type(border) not in (int, float):
         raise CorruptArtifactError("a split of its CatBoost model is malformed")
     return position, float(border)
@@ -196,34 +198,36 @@ def _json_split(stored: Any, columns: _Columns) -> tuple[int, float]:
 
 def _nested(stored: Any, index: int, columns: _Columns, n_scores: int, budget: Budget) -> Grown:
     """Return a tree whose nodes stand in each other, numbered from its root down."""
-    left, right, position, border, values, weights = [], [], [], [], [], []
-    ahead: list[tuple[Any, list[int], int]] = [(stored, [], 0)]
+    left: list[int] = []
+    right: list[int] = []
+    tested: list[tuple[int, float]] = []
+    values: list[FloatArray] = []
+    weights: dict[int, object] = {}
+    ahead: list[tuple[Any, list[int] | None, int]] = [(stored, None, 0)]
     while ahead:
         one, of_parent, parent = ahead.pop()
         budget.spend_opcode()
         node, here = _dict(one, f"a node of tree {index}"), len(left)
-        if of_parent:
+        if of_parent is not None:
             of_parent[parent] = here
         left.append(-1)
         right.append(-1)
-        inner = "split" in node
-        column, limit = _json_split(node["split"], columns) if inner else (0, 0.0)
-        position.append(column)
-        border.append(limit)
-        value = [0.0] * n_scores
-        if not inner:
-            value = node.get("value") if isinstance(node.get("value"), list) else [node.get("value")]
-            weights.append((here, node.get("weight")))
-        values.append(_floats(value, f"a leaf of tree {index}"))
-        if inner:
-            ahead.append((node.get("right"), right, here))
-            ahead.append((node.get("left"), left, here))
+        if "split" in node:
+            tested.append(_json_split(node["split"], columns))
+            values.append(np.zeros(n_scores))
+            ahead += [(node.get("right"), right, here), (node.get("left"), left, here)]
+            continue
+        tested.append((0, 0.0))
+        value = node.get("value")
+        values.append(_floats(value if isinstance(value, list) else [value], f"a leaf of tree {index}"))
+        weights[here] = node.get("weight")
     if any(len(value) != n_scores for value in values):
         raise CorruptArtifactError(f"tree {index}: a leaf does not have {n_scores} values")
+    position, border = [column for column, _ in tested], [limit for _, limit in tested]
     weight = np.zeros(len(left))
-    known = all(type(one) in (int, float) for _, one in weights)
-    for here, one in weights:
-        weight[here] = one if known else 0
+    known = all(type(one) in (int, float) for one in weights.values())
+    if known:
+        weight[list(weights)] = _floats(list(weights.values()), f"the leaves of tree {index}")
     for here in range(len(left) - 1, -1, -1):
         if left[here] >= 0:
             weight[here] = weight[left[here]] + weight[right[here]]
@@ -241,6 +245,7 @@ def _of_cbm(packed: bytes, budget: Budget) -> ModelParts:
     size = int.from_bytes(packed[4:8], "little")
     if len(packed) < 8 or size > len(packed) - 8:
         raise CorruptArtifactError("its CatBoost model is cut off")
+    behind = len(packed) - 8 - size
     budget.spend_copy(size)
     core = Table.root(packed[8 : 8 + size], budget)
     if core.text(0) not in ("FlabuffersModel_v1", ""):
@@ -267,6 +272,8 @@ def _of_cbm(packed: bytes, budget: Budget) -> ModelParts:
         raise CorruptArtifactError("its CatBoost model does not have a bias for each score")
     columns = _columns([_cbm_column(one) for one in trees.tables(5)])
     grown = list(_cbm_trees(trees, columns, n_scores, budget))
+    if behind:
+        raise CorruptArtifactError(f"{behind} bytes stand behind its CatBoost model")
     info = {one.text(0): one.text(1) for one in core.tables(2)}
     parameters, classes = (
         _parsed(info[name].encode(), budget) if info.get(name) else None for name in ("params", "class_params")
