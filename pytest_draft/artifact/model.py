@@ -97,10 +97,11 @@ def view(root: object, budget: Budget, place: str | None = None) -> View:
     )
     records = [part.record for part in parts]
     judged = [estimator.record, *(part.record for part in inner)]
-    understood = frozenset().union(*(part.asked for part in parts))
-    seen = _with_contents(found, root, budget, records, judged, understood, elsewhere=elsewhere)
-    opaque = (*seen.contents.opaque, *booster.contents.opaque)
-    return replace(seen, contents=replace(seen.contents, opaque=opaque))
+    found = _with_contents(
+        found, root, budget, records, judged, frozenset().union(*(part.asked for part in parts)), elsewhere=elsewhere
+    )
+    contents = replace(found.contents, opaque=(*found.contents.opaque, *booster.contents.opaque))
+    return replace(found, contents=contents)
 
 
 def _read(estimator: Object, budget: Budget) -> tuple[BoosterModel, list[Object]]:

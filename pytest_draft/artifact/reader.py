@@ -36,8 +36,8 @@ def read(path: str | os.PathLike[str], *, place: str | None = None, limits: Limi
     ----------
     path : path-like
         A ``.joblib`` or ``.pkl`` file, plain or packed with zlib, gzip, bz2, xz or lzma; a ``.skops`` file; an ONNX
-        file of skl2onnx; or a rule list as text: TOML, JSON (``rules/rule-list.schema.json``), or what CORELS prints or
-        writes. The format is recognised by the content.
+        file of skl2onnx; a booster as XGBoost saves it (JSON or UBJSON); or a rule list as text: TOML, JSON
+        (``rules/rule-list.schema.json``), or what CORELS prints or writes. The format is recognised by the content.
     place : str or None
         Which of several models in the file, as `SeveralModelsError.places` lists them, such as ``estimators_[2]``.
     limits : Limits

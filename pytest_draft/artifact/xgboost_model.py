@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from pytest_draft.arrays import IntArray
 from pytest_draft.artifact.booster_model import BoosterModel
 from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.contents import Contents
 from pytest_draft.artifact.draws import Draws
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.observations import BoostedSums, Loss, Statements
-from pytest_draft.artifact.xgboost_parts import has_text, number, part, text, whole
+from pytest_draft.artifact.xgboost_parts import has_text, number, numbers, part, text, whole
 from pytest_draft.artifact.xgboost_rates import rates_of
 from pytest_draft.artifact.xgboost_settings import NEWEST, OLDEST, stated_rates, tree_settings, unusual
 from pytest_draft.artifact.xgboost_sums import Link, base_score, counted_in, statements_of
 from pytest_draft.artifact.xgboost_trees import read_tree
-from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError, one_line
+from pytest_draft.artifact.xgboost_unread import unread
+from pytest_draft.errors import ArtifactTooBigError, CorruptArtifactError, UnsupportedArtifactError, one_line
 
 _OBJECTIVES: dict[str, tuple[Loss, Link]] = {
     "binary:logistic": ("logistic", "logit"),
@@ -32,21 +32,7 @@ _OBJECTIVES: dict[str, tuple[Loss, Link]] = {
     "count:poisson": ("poisson", "log"),
 }
 _CLASSIFIED = ("binary:", "multi:")
-_LEARNER = frozenset(
-    (
-        *("attributes", "feature_names", "feature_types", "gradient_booster", "learner_model_param", "objective"),
-        *("learner_train_param", "generic_param", "metrics"),
-    )
-)
-_TREES = frozenset(
-    (
-        *("base_weights", "categories", "categories_nodes", "categories_segments", "categories_sizes", "default_left"),
-        *("id", "left_children", "loss_changes", "parents", "right_children", "split_conditions", "split_indices"),
-        *("split_type", "sum_hessian", "tree_param"),
-    )
-)
-_SHORT = 200
-"""Longest attribute that is not listed as not read: ``best_iteration`` and the like are short."""
+_MOST_COLUMNS = 2**24
 
 _UNLIKE = (
     "its nodes do not say the same of its learning rate and lambda, as with reg_alpha, max_delta_step, constraints, a "
@@ -63,6 +49,7 @@ _NOT_WHOLE = (
 class _Learner:
     """The parts of a booster."""
 
+    whole: dict[str, Any]
     learner: dict[str, Any]
     booster: dict[str, Any]
     """Its model of trees."""
@@ -87,7 +74,7 @@ class _Learner:
             version = version.tolist()
         if not isinstance(version, (list, tuple)) or any(type(one) is not int for one in version):
             raise CorruptArtifactError("its version is not a list of numbers")
-        return cls(learner, part(booster, "model", "gradient_booster"), tuple(version), name == "dart")
+        return cls(model, learner, part(booster, "model", "gradient_booster"), tuple(version), name == "dart")
 
 
 def booster_of(
@@ -125,6 +112,10 @@ def booster_of(
     parts = _Learner.of(model)
     sizes = part(parts.learner, "learner_model_param", "learner")
     n_features = whole(sizes, "num_feature", "learner_model_param")
+    if n_features < 1:
+        raise CorruptArtifactError("learner_model_param: it has no columns")
+    if n_features > _MOST_COLUMNS:
+        raise ArtifactTooBigError(f"it has more than {_MOST_COLUMNS} columns")
     n_scores = max(1, whole(sizes, "num_class", "learner_model_param"))
     if has_text(sizes, "num_target") and whole(sizes, "num_target", "learner_model_param") > 1:
         raise UnsupportedArtifactError(
@@ -176,7 +167,7 @@ def booster_of(
         n_samples=counted.n_rows,
         sklearn_version=None,
     )
-    not_read = tuple(sorted({one_line(path, 120) for path in _not_read(parts)}))
+    not_read = tuple(sorted({one_line(path, 120) for path in unread(parts.whole, config, stored)}))
     return BoosterModel(forest, reason, not_read, Contents(opaque=not_read))
 
 
@@ -190,10 +181,8 @@ def _in_parallel(booster: Mapping[str, Any]) -> int:
 
 def _check_scores(stored: object, n_trees: int, n_scores: int, in_parallel: int) -> None:
     """Check that trees add to the scores by turns."""
-    if not isinstance(stored, (list, np.ndarray)) or len(stored) != n_trees:
-        raise CorruptArtifactError("gradient_booster: tree_info does not have a number for each tree")
-    score: IntArray = np.asarray(stored)
-    if score.ndim != 1 or score.dtype.kind not in "iu":
+    score = numbers(stored, n_trees, "iu")
+    if score is None:
         raise CorruptArtifactError("gradient_booster: tree_info does not have a number for each tree")
     if (score != np.arange(n_trees) // max(1, in_parallel) % n_scores).any() or n_trees % n_scores:
         raise CorruptArtifactError("gradient_booster: its trees do not add to its scores by turns")
@@ -238,17 +227,3 @@ def _names(stored: object, n_features: int) -> tuple[str, ...] | None:
     if len(stored) != n_features or any(type(name) is not str for name in stored):
         raise CorruptArtifactError("feature_names does not have a text for each column")
     return tuple(stored)
-
-
-def _not_read(parts: _Learner) -> list[str]:
-    """Return the paths of what nobody looked at and can hold data."""
-    paths = [f"learner.{name}" for name in parts.learner if name not in _LEARNER]
-    attributes = parts.learner.get("attributes")
-    if isinstance(attributes, dict):
-        paths += [
-            f"learner.attributes.{name}"
-            for name, value in attributes.items()
-            if not isinstance(value, str) or len(value) > _SHORT
-        ]
-    paths += [f"trees[*].{name}" for tree in parts.booster["trees"] for name in tree if name not in _TREES]
-    return paths

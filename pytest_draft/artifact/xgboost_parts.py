@@ -7,6 +7,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
+from pytest_draft.arrays import AnyArray
 from pytest_draft.errors import CorruptArtifactError
 
 _LONGEST = 40
@@ -51,3 +54,14 @@ def number(written: str) -> float | None:
     except ValueError:
         return None
     return found if math.isfinite(found) else None
+
+
+def numbers(stored: object, length: int, kinds: str) -> AnyArray | None:
+    """Return a list of so many numbers as an array; None where it is none. Each kind is NumPy's letter."""
+    if not isinstance(stored, (list, np.ndarray)) or len(stored) != length:
+        return None
+    try:
+        array = np.asarray(stored)
+    except ValueError:  # lists of different lengths in it
+        return None
+    return array if array.ndim == 1 and array.dtype.kind in kinds and array.dtype.itemsize <= 8 else None

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from pytest_draft.artifact.booster_model import BoosterModel
 from pytest_draft.artifact.budget import Budget
+from pytest_draft.artifact.contents import Contents
 from pytest_draft.artifact.objects import Object, described, is_atom, plain_classes, with_article
 from pytest_draft.artifact.records import Record
 from pytest_draft.artifact.xgboost_files import booster_in_bytes
@@ -20,7 +21,6 @@ _WRAPPERS = {
 XGBOOST = frozenset(_BOOSTERS | _WRAPPERS)
 """The classes of XGBoost whose instances are read."""
 
-_BYTEARRAY = {("builtins", "bytearray"), ("__builtin__", "bytearray")}
 _MISSING = (
     "it was trained with missing={}, so that other values than NaN were taken for missing, which is not covered: put "
     "NaN in their place and train it without"
@@ -63,15 +63,9 @@ def read_xgboost_record(model: Object, budget: Budget) -> tuple[BoosterModel, li
         if n_classes not in (None, known) or found.forest.classes != tuple(range(known)):
             raise CorruptArtifactError(f"{model.path}n_classes_ or classes_ are not those of its trees")
     parameters = {name: value for name, value in model.parameters().items() if not _is_nan(value)}
-    path = booster.path
-    return (
-        replace(
-            found,
-            forest=replace(found.forest, parameters=parameters),
-            not_read=tuple(f"{path}{name}" for name in found.not_read),
-        ),
-        [booster],
-    )
+    not_read = tuple(f"{booster.path}{name}" for name in found.not_read)
+    forest = replace(found.forest, parameters=parameters)
+    return replace(found, forest=forest, not_read=not_read, contents=Contents(opaque=not_read)), [booster]
 
 
 def _not_covered(model: Object) -> str | None:
@@ -90,13 +84,6 @@ def _bytes(booster: Object) -> bytes:
     """Return the bytes in which a booster holds its trees."""
     booster.is_fitted("handle")
     handle = booster.get("handle")
-    if isinstance(handle, Record) and handle.cls.key in _BYTEARRAY and handle.args:
-        handle = handle.args[0]
-        if isinstance(handle, str):  # as protocol 2 writes bytes
-            try:
-                handle = handle.encode("latin-1")
-            except UnicodeEncodeError:
-                handle = None
     if handle is None:
         raise UnsupportedArtifactError("it holds a booster of XGBoost that was not fitted: fit it before saving it")
     if not isinstance(handle, (bytes, bytearray, memoryview)):

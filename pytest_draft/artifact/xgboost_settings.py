@@ -77,9 +77,10 @@ def stated_rates(settings: Mapping[str, str]) -> Rates | None:
     """Return the learning rate and lambda that settings state."""
     rate = next((number(settings[name]) for name in _RATES if name in settings), None)
     reg_lambda = next((number(settings[name]) for name in _STATED if name in settings), None)
-    if rate is None or reg_lambda is None or rate <= 0 or reg_lambda < 0:
+    if rate is None or reg_lambda is None:
         return None
-    return Rates(single(rate), single(reg_lambda))
+    rates = Rates(single(rate), single(reg_lambda))
+    return rates if 0 < rates.learning_rate < np.inf and 0 <= rates.reg_lambda < np.inf else None
 
 
 def unusual(config: object, settings: Mapping[str, str], *, poisson: bool) -> Iterator[str]:

@@ -36,7 +36,9 @@ class Counted:
     is_whole: bool
     """Whether all that can be told are whole."""
     n_rows: int | None
-    """How many rows there are, where that is so."""
+    """How many rows there are, where that can be told."""
+    about: float
+    """The same, as far as it can."""
     trees: Sequence[Tree]
     """With numbers of rows where hessians are these; else as they were."""
     scale: float
@@ -66,6 +68,8 @@ def base_score(written: str, n_scores: int, link: Link, version: tuple[int, ...]
         if not (score > 0).all():
             raise CorruptArtifactError("learner_model_param: base_score is no positive number")
         score = np.log(score)
+    if not np.isfinite(score).all():
+        raise CorruptArtifactError("learner_model_param: base_score is out of range")
     return score.astype(np.float64)
 
 
@@ -82,24 +86,25 @@ def counted_in(
         To count the rows of a class, too; None where they are not known.
     """
     first, hessian = first_sensitivities(loss, base)
-    is_whole, sizes, filled = True, set(), []
-    every = trees if loss == "squared" else trees[:n_scores]
-    for index, tree in enumerate(every):
+    is_whole, roots, filled = True, [], []
+    for index, tree in enumerate(trees if loss == "squared" else trees[:n_scores]):
         k = index % n_scores
         count = tree.hessian / (factor * hessian[k])
-        is_whole &= _are_whole(count, count * 8 * SINGLE)
-        sizes.add(round(float(count[0])))
+        error = count * (SINGLE if loss == "squared" else 8 * SINGLE)
+        is_whole &= _are_whole(count, error)
+        roots.append((float(count[0]), float(error[0])))
         if loss in ("logistic", "softmax") and rates is not None:
-            gradient, error = gradients(tree, rates)
-            of_class = count * first[k] - gradient
-            is_whole &= _are_whole(of_class, error + count * 8 * SINGLE)
+            gradient, of_rounding = gradients(tree, rates)
+            is_whole &= _are_whole(count * first[k] - gradient, error + of_rounding)
         rounded = np.rint(np.minimum(count, 2.0**53))
-        tested = replace(tree.tree, weight=rounded, n_distinct=rounded.astype(np.int64))
-        is_whole &= _adds_up(tested)
-        filled.append(tested)
-    is_whole &= len(sizes) == 1
+        filled.append(replace(tree.tree, weight=rounded, n_distinct=rounded.astype(np.int64)))
+    if loss == "squared":
+        is_whole &= all(map(_adds_up, filled))
+    about, error_of_root = roots[0]
+    is_whole &= all(abs(one - about) <= max(0.5, 2 * error_of_root) for one, _ in roots)
     scale = float(np.abs(base).max()) + sum(float(np.abs(tree.tree.value).max()) for tree in trees)
-    return Counted(is_whole, sizes.pop() if is_whole else None, filled, scale)
+    n_rows = round(about) if is_whole and error_of_root <= _WHOLE else None
+    return Counted(is_whole, n_rows, about, filled, scale)
 
 
 def first_sensitivities(loss: Loss, base: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -138,7 +143,6 @@ def statements_of(
     """
     hessian = tree.hessian
     gradient, error = gradients(tree, rates)
-    n_rows = counted.n_rows or 0
     if loss == "poisson":
         of_hessian = 8 * SINGLE * hessian
         error = error + SINGLE * (10 * hessian / factor + np.abs(gradient))
@@ -146,7 +150,7 @@ def statements_of(
         of_hessian = SINGLE * hessian
         error = error + SINGLE * 2 * counted.scale * hessian
     else:
-        of_rows = _ULPS * SINGLE * n_rows
+        of_rows = _ULPS * SINGLE * counted.about
         of_hessian = SINGLE * 2 * hessian + factor * of_rows
         error = error + of_rows
     nodes = np.arange(tree.tree.n_nodes)

@@ -12,7 +12,7 @@ from pytest_draft.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.forest import Tree
 from pytest_draft.artifact.validate import is_sound
-from pytest_draft.artifact.xgboost_parts import has_text, part, whole
+from pytest_draft.artifact.xgboost_parts import has_text, numbers, part, whole
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError
 
 _ADDS_UP = 1e-4
@@ -129,14 +129,8 @@ class _Lists:
         self._path = path
 
     def _array(self, name: str, kinds: str) -> AnyArray:
-        stored = self._content.get(name)
-        if not isinstance(stored, (list, np.ndarray)) or len(stored) != self._n_nodes:
-            raise CorruptArtifactError(f"{self._path}: {name} does not have a number for each of its nodes")
-        try:
-            array = np.asarray(stored)
-        except ValueError:
-            array = np.empty(0, object)
-        if array.ndim != 1 or array.dtype.kind not in kinds or array.dtype.itemsize > 8:
+        array = numbers(self._content.get(name), self._n_nodes, kinds)
+        if array is None:
             raise CorruptArtifactError(f"{self._path}: {name} does not have a number for each of its nodes")
         return array
 
@@ -149,9 +143,9 @@ class _Lists:
 
     def numbers(self, name: str) -> FloatArray:
         """Return finite numbers, rounded to single precision, in which XGBoost has them."""
-        numbers = self._array(name, "iuf").astype(np.float32).astype(np.float64)
-        self.require(np.isfinite(numbers), f"{name} is not a finite number")
-        return numbers
+        array = self._array(name, "iuf").astype(np.float32).astype(np.float64)
+        self.require(np.isfinite(array), f"{name} is not a finite number")
+        return array
 
     def require(self, good: BoolArray, what: str) -> None:
         """Raise, naming the first node that is not good."""
