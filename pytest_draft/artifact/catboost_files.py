@@ -38,6 +38,13 @@ _MISSING_LEFT = {"AsIs": True, "AsFalse": True, "AsTrue": False}
 """Whether a missing value goes left, to values up to a border: no comparison with it holds."""
 
 _NUMBERED = ("AsIs", "AsFalse", "AsTrue")
+_TOP = frozenset(("features_info", "model_info", "oblivious_trees", "scale_and_bias", "trees"))
+_INFO = frozenset(
+    (
+        *("catboost_version_info", "class_params", "model_guid", "output_options", "params", "train_finish_time"),
+        *("training", "model_part_ids"),
+    )
+)
 _CATEGORIES = (
     "it holds a CatBoost model of categories, texts or embeddings, which is not covered: train it on numbers (one-hot, "
     "for example)"
@@ -69,6 +76,8 @@ class ModelParts:
     """As CatBoost stores them, in sections; None where they are missing."""
     classes: dict[str, Any] | None
     """As CatBoost stores them; None of regressors."""
+    n_unknown: int
+    """Number of entries that CatBoost itself does not write, such as metadata of one's own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +156,8 @@ def _of_json(packed: bytes, budget: Budget) -> ModelParts:
     else:
         stored = _list(content.get("oblivious_trees"), "oblivious_trees")
         grown = [_json_oblivious(tree, t, columns, len(bias), budget) for t, tree in enumerate(stored)]
-    return _parts(columns, grown, scale, bias, info.get("params"), info.get("class_params"), budget)
+    n_unknown = len(content.keys() - _TOP) + len(info.keys() - _INFO)
+    return _parts(columns, grown, scale, bias, (info.get("params"), info.get("class_params")), n_unknown, budget)
 
 
 def _json_column(stored: Any) -> tuple[int, str, str, FloatArray]:
@@ -275,10 +285,9 @@ def _of_cbm(packed: bytes, budget: Budget) -> ModelParts:
     if behind:
         raise CorruptArtifactError(f"{behind} bytes stand behind its CatBoost model")
     info = {one.text(0): one.text(1) for one in core.tables(2)}
-    parameters, classes = (
-        _parsed(info[name].encode(), budget) if info.get(name) else None for name in ("params", "class_params")
-    )
-    return _parts(columns, grown, trees.number(14, "<d", 1.0), bias, parameters, classes, budget)
+    said = (info.get("params"), info.get("class_params"))
+    scale, n_unknown = trees.number(14, "<d", 1.0), len(info.keys() - _INFO)
+    return _parts(columns, grown, scale, bias, said, n_unknown, budget)
 
 
 def _cbm_column(table: Table) -> tuple[int, str, str, FloatArray]:
@@ -389,15 +398,13 @@ def _parts(
     grown: list[Grown],
     scale: float,
     bias: FloatArray,
-    parameters: Any,
-    classes: Any,
+    said: tuple[Any, Any],
+    n_unknown: int,
     budget: Budget,
 ) -> ModelParts:
     if not grown:
         raise UnsupportedArtifactError("it holds a CatBoost model without trees: train it before saving it")
-    parameters, classes = (
-        _parsed(one.encode(), budget) if isinstance(one, str) and one else one for one in (parameters, classes)
-    )
+    parameters, classes = (_parsed(one.encode(), budget) if isinstance(one, str) and one else one for one in said)
     return ModelParts(
         columns.n_features,
         columns.names,
@@ -406,6 +413,7 @@ def _parts(
         bias,
         None if parameters in (None, "") else _dict(parameters, "its parameters"),
         None if classes in (None, "") else _dict(classes, "its classes"),
+        n_unknown,
     )
 
 

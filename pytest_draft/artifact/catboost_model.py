@@ -31,6 +31,7 @@ from pytest_draft.artifact.booster_trees import checked_tree
 from pytest_draft.artifact.budget import Budget, Limits
 from pytest_draft.artifact.catboost_files import Grown, ModelParts, is_catboost, parts_of
 from pytest_draft.artifact.catboost_parameters import LOSSES, LeafEstimation, leaf_estimation
+from pytest_draft.artifact.contents import Contents
 from pytest_draft.artifact.draws import Draws
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.artifact.observations import BoostedSums, NewtonSteps, Statements
@@ -89,6 +90,8 @@ def catboost_in_bytes(packed: bytes, budget: Budget, kind: str) -> BoosterModel:
         As `read_catboost`.
     """
     parts = parts_of(packed, budget)
+    opaque = ("(entries of other names)",) if parts.n_unknown else ()
+    not_read, contents = (*_NOT_READ, *opaque), Contents(opaque=opaque)
     n_scores = len(parts.bias)
     weights = [tree.weight for tree in parts.trees]
     rows = [_rows(weight) for weight in weights]
@@ -117,9 +120,9 @@ def catboost_in_bytes(packed: bytes, budget: Budget, kind: str) -> BoosterModel:
     )
     how = _how(parts, len(parts.trees), n_scores, counted=counted)
     if isinstance(how, str):
-        return BoosterModel(forest, how, _NOT_READ)
+        return BoosterModel(forest, how, not_read, contents)
     if not _first_tree_holds(forest, parts.trees[0], how):
-        return BoosterModel(forest, _FIRST, _NOT_READ)
+        return BoosterModel(forest, _FIRST, not_read, contents)
     said = forest.observation
     assert isinstance(said, BoostedSums)
     scale = max(
@@ -136,7 +139,7 @@ def catboost_in_bytes(packed: bytes, budget: Budget, kind: str) -> BoosterModel:
         "l2_leaf_reg": how.l2,
         "leaf_estimation_iterations": how.steps,
     }
-    return BoosterModel(replace(forest, observation=stated, parameters=parameters), None, _NOT_READ)
+    return BoosterModel(replace(forest, observation=stated, parameters=parameters), None, not_read, contents)
 
 
 def _rows(weight: FloatArray | None) -> AnyArray | None:

@@ -304,6 +304,13 @@ def test_changed_bytes_of_cbm_are_read_or_refused_in_one_line(content, dump):
     assert {"read", "corrupt"} <= ended
 
 
+@pytest.mark.parametrize("place", [("model_info", "note"), ("note",)])
+def test_entries_of_other_names_are_listed(place, content):
+    assert read_catboost(changed(content, place, "somebody"), DEFAULT_LIMITS).contents.opaque
+    assert not read_catboost(content["json"], DEFAULT_LIMITS).contents.opaque
+    assert not read_catboost(content["cbm"], DEFAULT_LIMITS).contents.opaque
+
+
 def test_bytes_behind_a_cbm_are_refused(content):
     with pytest.raises(CorruptArtifactError, match="stand behind"):
         read_catboost(content["cbm"] + b"somebody", DEFAULT_LIMITS)
