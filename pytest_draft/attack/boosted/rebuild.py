@@ -13,7 +13,7 @@ import numpy as np
 from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.boosted.equations import Equations, Kinds, equations_of, kinds_of
-from pytest_draft.attack.boosted.integer import completed
+from pytest_draft.attack.boosted.integer import completed, loose_kinds
 from pytest_draft.attack.boosted.least_squares import sparse_nonnegative
 from pytest_draft.attack.boosted.proof import Proved, prove
 from pytest_draft.attack.boosted.staged import boosted, missed
@@ -33,10 +33,10 @@ class BoostedParameters:
     """Most coefficients of the equations that are solved."""
     most_statements: int = 12_000
     """Most of the statements of trees that are solved; all are checked."""
-    near: tuple[float, ...] = (0.1, 0.01, 0.001, 0.0001)
-    """Numbers of rows so near to whole ones are taken for these where the others are solved by integer programming, one
-    after the other.
-    """
+    near: float = 0.01
+    """Numbers of rows so near to whole ones are taken for these, where the others are solved by integer programming."""
+    flat: tuple[float, ...] = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
+    """And so are those that no direction changes whose singular value is below this share of the largest."""
     proof_effort: float = 20.0
     """Units of work of the proof."""
 
@@ -107,11 +107,14 @@ def _whole_numbers(
     solved = sparse_nonnegative(equations.matrix, equations.total, search.timebox)
     best = _rounded(solved.weight, n_rows)
     least = missed_by(forest, kinds, best)
-    for near in _PARAMETERS.near:
+    if not least:
+        return best, least
+    whole = np.rint(solved.weight)
+    for loose in loose_kinds(equations, solved, _PARAMETERS.flat):
         if not least or search.timebox.over:
             break
-        open_kinds = np.abs(solved.weight - np.rint(solved.weight)) > near
-        number = completed(equations, np.rint(solved.weight).astype(np.int64), open_kinds, search)
+        open_kinds = loose | (np.abs(solved.weight - whole) > _PARAMETERS.near)
+        number = completed(equations, whole.astype(np.int64), open_kinds, search)
         if number is None:
             continue
         n_missed = missed_by(forest, kinds, number)
