@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pytest_draft.artifact import arrays
 from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.records import Array, Dtype, Global, Record
-from pytest_draft.errors import CorruptArtifactError
+from pytest_draft.errors import ArtifactNotAllowedError, CorruptArtifactError
 
 Arguments = tuple[object, ...]
 
@@ -45,6 +45,14 @@ def _described(function: Global, arguments: Arguments, _: Budget) -> Record:
     return Record(function, arguments)
 
 
+def _partial(function: Global, arguments: Arguments, _: Budget) -> Record:
+    """Describe the check of columns that scikit-learn saves inside of histogram-based boosting with categories."""
+    checked = arguments[0] if len(arguments) == 1 else None
+    if not isinstance(checked, Global) or checked.key != ("sklearn.utils.validation", "check_array"):
+        raise ArtifactNotAllowedError(f"it asks for a call of {function.shown}: nothing was run")
+    return Record(function, arguments)
+
+
 def _exactly(arguments: Arguments, count: int) -> Arguments:
     if len(arguments) != count:
         raise CorruptArtifactError("a NumPy object is made with the wrong number of arguments")
@@ -74,6 +82,7 @@ def _allowed_calls() -> dict[tuple[str, str], _Call]:
         ("_codecs", "encode"): _encode,
         ("copyreg", "_reconstructor"): _reconstructor,
         ("copy_reg", "_reconstructor"): _reconstructor,
+        ("functools", "partial"): _partial,
     }
     for core in ("numpy.core", "numpy._core"):
         calls[f"{core}.multiarray", "_reconstruct"] = _empty_array

@@ -300,8 +300,8 @@ class Artifact:
     encoder: Encoder | None = None
     """What the file's transformers make of raw columns; None where none stands before the forest."""
     not_covered: str | None = None
-    """Why it is not known what the file's transformers make of raw columns, or which rows the model was trained on: no
-    rows can be judged by such a file, only what stands in it. None where that is known.
+    """Why it is not known what the file's transformers make of raw columns, which rows the model was trained on or what
+    its trees say of them: no rows can be judged by such a file, only what stands in it. None where that is known.
     """
     contents: Contents = field(default=NOTHING, repr=False)
     """All else that stands in the file."""

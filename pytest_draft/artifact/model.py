@@ -89,7 +89,7 @@ def view(root: object, budget: Budget, place: str | None = None) -> View:
         forest,
         tuple(sorted(one_line(path) for path in paths)),
         encoder,
-        transformers.not_covered or model.not_covered,
+        transformers.not_covered or model.not_covered or reader.not_covered,
         origin=model.origin,
         places=places if len(places) > 1 else (),
     )

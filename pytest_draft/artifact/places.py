@@ -50,7 +50,7 @@ _SPLITTERS = {
     ("sklearn.model_selection._split", "StratifiedKFold"): True,
 }
 _GIVEN = ("estimator", "base_estimator", "estimators", "final_estimator", "regressor")
-_FITTED = ("estimators_", "tree_", "counts_")
+_FITTED = ("estimators_", "tree_", "counts_", "_predictors")
 _DICTS = {("collections", "OrderedDict"), ("sklearn.utils", "Bunch"), ("sklearn.utils._bunch", "Bunch")}
 _DEFAULT_FOLDS = 5
 _REFUSED = {
