@@ -34,6 +34,15 @@ def _encode(_: Global, arguments: Arguments, budget: Budget) -> bytes:
     return arrays.reencoded(text, encoding, budget)
 
 
+def _bytearray(function: Global, arguments: Arguments, budget: Budget) -> object:
+    """Return its bytes, as the instruction of protocol 5 gives them."""
+    if len(arguments) == 1 and isinstance(arguments[0], bytes):
+        return arguments[0]
+    if len(arguments) == 2 and all(type(argument) is str for argument in arguments):
+        return arrays.reencoded(*arguments, budget)
+    return Record(function, arguments)
+
+
 def _reconstructor(_: Global, arguments: Arguments, __: Budget) -> Record:
     cls = _exactly(arguments, 3)[0]
     if not isinstance(cls, Global):
@@ -83,6 +92,9 @@ def _allowed_calls() -> dict[tuple[str, str], _Call]:
         ("copyreg", "_reconstructor"): _reconstructor,
         ("copy_reg", "_reconstructor"): _reconstructor,
         ("functools", "partial"): _partial,
+        # Protocols 2 to 4 have no instruction for these.
+        ("builtins", "bytearray"): _bytearray,
+        ("__builtin__", "bytearray"): _bytearray,
     }
     for core in ("numpy.core", "numpy._core"):
         calls[f"{core}.multiarray", "_reconstruct"] = _empty_array
@@ -105,7 +117,7 @@ def _allowed_calls() -> dict[tuple[str, str], _Call]:
         "sklearn.metrics._dist_metrics": ("newObj",),
         # The masked arrays in a search's `cv_results_`.
         "numpy.ma.core": ("_mareconstruct",),
-        "collections": ("OrderedDict",),
+        "collections": ("OrderedDict", "defaultdict"),
         # What people save beside a model, and the losses of linear models and boosting.
         "datetime": ("date", "datetime", "time", "timedelta", "timezone"),
         "decimal": ("Decimal",),
@@ -118,7 +130,7 @@ def _allowed_calls() -> dict[tuple[str, str], _Call]:
         ),
         **dict.fromkeys(("sklearn._loss._loss", "_loss"), _LOSSES),
         # Protocols 2 and 3 have no instructions for these.
-        **dict.fromkeys(("builtins", "__builtin__"), ("slice", "set", "frozenset", "bytearray", "complex")),
+        **dict.fromkeys(("builtins", "__builtin__"), ("slice", "set", "frozenset", "complex")),
     }
     for module, names in described.items():
         for name in names:

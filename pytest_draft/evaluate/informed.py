@@ -18,6 +18,7 @@ from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.informed.boxes import Held, held_of
+from pytest_draft.attack.informed.gaps import beside_gaps
 from pytest_draft.attack.informed.guesses import Guesser, best_by_others, guesses_of
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.data import TrainingData
@@ -401,6 +402,10 @@ def _bits(
     )
     if truth is None:
         return 0.0
+    told = beside_gaps(forest, domain, everyone.rows, np.arange(len(everyone.rows)))
+    if told.any():
+        own = np.column_stack([told[:, list(one.columns)].any(axis=1) for one in domain.attributes])
+        truth = replace(truth, fixed=truth.fixed | own)
     with timebox.flag() as stop:
         return cell_bits(truth, rows, stop)
 

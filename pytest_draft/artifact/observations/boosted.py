@@ -91,6 +91,7 @@ class BoostedSums(Observation):
     """Whether each node's number of rows is known."""
 
     named: ClassVar[str] = "sums"
+    no_rows: ClassVar[str] = "the numbers of rows in its leaves are not in its file, only sums of what each had left"
 
     @property
     def n_scores(self) -> int:
@@ -107,4 +108,4 @@ class BoostedSums(Observation):
         return weight[:, None]
 
     def published(self, seeded: int, draws: Drawn, value: FloatArray) -> Published:  # noqa: D102
-        return Published(seeded, draws, "rows and sums of gradients")
+        return Published(seeded, draws, "rows and sums of gradients" if self.counted else "sums of gradients")
