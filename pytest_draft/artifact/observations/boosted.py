@@ -36,8 +36,8 @@ class Statements:
     node: IntArray
     """Shape (n_statements,). Of the tree."""
     weight: FloatArray
-    """Shape (n_statements, 3). What a row adds for itself, for its gradient and for its hessian, both before the tree
-    was added.
+    """Shape (n_statements, 4). What a row adds for itself, its gradient, its hessian and the square of its gradient, all
+    before the tree was added.
     """
     total: FloatArray
     """Shape (n_statements,)."""
@@ -46,8 +46,8 @@ class Statements:
 
     def __post_init__(self) -> None:
         n_statements = len(self.node)
-        if self.weight.shape != (n_statements, 3) or {len(self.total), len(self.tolerance)} != {n_statements}:
-            raise ValueError("a statement needs a node, three weights, a total and a tolerance")
+        if self.weight.shape != (n_statements, 4) or {len(self.total), len(self.tolerance)} != {n_statements}:
+            raise ValueError("a statement needs a node, four weights, a total and a tolerance")
 
     def __repr__(self) -> str:
         return f"<Statements: {len(self.node)}>"

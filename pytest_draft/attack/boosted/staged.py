@@ -112,14 +112,14 @@ def missed(forest: Forest, columns: FloatArray, label: IntArray) -> int:
     for stage in stages(forest, columns):
         tree, own = forest.trees[stage.tree], said.statements[stage.tree]
         gradient = stage.gradient[everyone, label] if forest.classes is not None else stage.gradient[:, 0]
-        of_row = np.stack([np.ones(len(label)), gradient, stage.hessian])
+        of_row = np.stack([np.ones(len(label)), gradient, stage.hessian, gradient**2])
         sums = np.stack([at_nodes(tree.left, tree.right, stage.leaf, one) for one in of_row])
         if said.counted:
             n_missed += int((np.rint(sums[0]) != tree.n_distinct).sum())
         found = np.einsum("sk,ks->s", own.weight, sums[:, own.node])
         decided = np.abs(found - own.total) > own.tolerance
         if forest.classes is None:
-            decided &= own.weight[:, 1] == 0
+            decided &= (own.weight[:, [1, 3]] == 0).all(axis=1)
         n_missed += int(decided.sum())
     return n_missed
 
