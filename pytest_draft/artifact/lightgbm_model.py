@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pytest_draft.arrays import FloatArray, IntArray
+from pytest_draft.arrays import FloatArray
 from pytest_draft.artifact.booster_model import BoosterModel
 from pytest_draft.artifact.booster_trees import Splits, checked_tree
 from pytest_draft.artifact.budget import Budget, Limits
@@ -151,7 +151,7 @@ class _Reader:
         if classes is not None and numbered is not None and len(classes) != len(numbered):
             raise CorruptArtifactError("its booster does not have its number of classes")
         known = numbered if classes is None else classes
-        nothing = Statements(np.zeros(0, np.int64), np.zeros((0, 3)), np.zeros(0), np.zeros(0))
+        nothing = Statements.none()
         forest = Forest(
             kind=self._kind,
             trees=trees,
@@ -256,7 +256,7 @@ class _Reader:
     def _rows_of_first_tree(self) -> int:
         """Return the number of rows of the first tree that says it; 1 where none does: all are constant then."""
         for index, fields in enumerate(self._model.trees):
-            if "internal_count" in fields and fields["internal_count"]:
+            if fields.get("internal_count"):
                 first = fields["internal_count"].split(" ", 1)[0]
                 return integer({"rows": first}, "rows", f"tree {index}", 1, 2**53)
         return 1
@@ -430,16 +430,16 @@ class _Equations:
 
     def _statements(self, tree: Tree, own: _Leaves, step: FloatArray) -> Statements:
         leaves, n_leaves = tree.leaves, len(tree.leaves)
-        parts = [Statements(np.zeros(0, np.int64), np.zeros((0, 3)), np.zeros(0), np.zeros(0))]
+        parts: list[Statements] = []
         if n_leaves > 1 and self._said.loss != "squared":
-            weight = np.tile([0.0, 0.0, self._factor], (n_leaves, 1))
+            weight = np.tile([0.0, 0.0, self._factor, 0.0], (n_leaves, 1))
             single = _SINGLE * (4 if self._said.loss == "poisson" else 1.01)  # poisson: its base is known in single
             off = single * own.hessian + _DOUBLE * (own.hessian.sum() + 1)
             parts.append(Statements(leaves, weight, own.hessian, off))
         if n_leaves > 1 and self._forest.classes is not None:
             share = np.abs(step) / self._rate * (own.hessian + self._l2)
             rows = tree.n_distinct[leaves]
-            weight = np.tile([0.0, 1.0, 0.0], (n_leaves, 1))
+            weight = np.tile([0.0, 1.0, 0.0, 0.0], (n_leaves, 1))
             total = -step / self._rate * (own.hessian + self._l2)
             off = 1.01 * _SINGLE * rows + _DOUBLE * (tree.n_distinct[0] + share)
             off = off + share * self._rate_off + np.abs(step) / self._rate * self._l2_off
