@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 from pytest_draft.artifact.booster_model import BoosterModel
 from pytest_draft.artifact.budget import Limits
+from pytest_draft.artifact.catboost_model import read_catboost
+from pytest_draft.artifact.lightgbm_model import read_lightgbm
 from pytest_draft.artifact.xgboost_files import read_xgboost
 
 Recogniser = Callable[[bytes, Limits], BoosterModel | None]
@@ -13,7 +15,7 @@ Recogniser = Callable[[bytes, Limits], BoosterModel | None]
 are of this one and damaged, too big or not supported.
 """
 
-RECOGNISERS: tuple[Recogniser, ...] = (read_xgboost,)
+RECOGNISERS: tuple[Recogniser, ...] = (read_xgboost, read_lightgbm, read_catboost)
 """One for each format; at most one of them returns anything of a file."""
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.forest import Tree
+from pytest_draft.artifact.validate import is_sound
 from pytest_draft.errors import CorruptArtifactError
 
 _LARGEST_COUNT = 2**53
@@ -47,9 +48,7 @@ def checked_tree(index: int, splits: Splits, n_features: int, value: FloatArray,
     """
     left, right = splits.left, splits.right
     n_nodes, inner = len(left), np.flatnonzero(left >= 0)
-    children = np.concatenate((left[inner], right[inner]))
-    ordered = bool((left[inner] > inner).all() and (right[inner] > inner).all())
-    if not ordered or not np.array_equal(np.sort(children), np.arange(1, n_nodes)):
+    if not is_sound(left, right):
         raise _corrupt(index, "its nodes are not one binary tree")
     feature = np.where(left >= 0, splits.feature, -1)
     if ((feature[inner] < 0) | (feature[inner] >= n_features)).any():

@@ -38,6 +38,13 @@ _MISSING_LEFT = {"AsIs": True, "AsFalse": True, "AsTrue": False}
 """Whether a missing value goes left, to values up to a border: no comparison with it holds."""
 
 _NUMBERED = ("AsIs", "AsFalse", "AsTrue")
+_TOP = frozenset(("features_info", "model_info", "oblivious_trees", "scale_and_bias", "trees"))
+_INFO = frozenset(
+    (
+        *("catboost_version_info", "class_params", "model_guid", "output_options", "params", "train_finish_time"),
+        *("training", "model_part_ids"),
+    )
+)
 _CATEGORIES = (
     "it holds a CatBoost model of categories, texts or embeddings, which is not covered: train it on numbers (one-hot, "
     "for example)"
@@ -69,6 +76,8 @@ class ModelParts:
     """As CatBoost stores them, in sections; None where they are missing."""
     classes: dict[str, Any] | None
     """As CatBoost stores them; None of regressors."""
+    n_unknown: int
+    """Number of entries that CatBoost itself does not write, such as metadata of one's own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +156,8 @@ def _of_json(packed: bytes, budget: Budget) -> ModelParts:
     else:
         stored = _list(content.get("oblivious_trees"), "oblivious_trees")
         grown = [_json_oblivious(tree, t, columns, len(bias), budget) for t, tree in enumerate(stored)]
-    return _parts(columns, grown, scale, bias, info.get("params"), info.get("class_params"), budget)
+    n_unknown = len(content.keys() - _TOP) + len(info.keys() - _INFO)
+    return _parts(columns, grown, scale, bias, (info.get("params"), info.get("class_params")), n_unknown, budget)
 
 
 def _json_column(stored: Any) -> tuple[int, str, str, FloatArray]:
@@ -165,12 +175,13 @@ def _scale_and_bias(stored: Any) -> tuple[float, FloatArray]:
             "it holds a CatBoost model without scale_and_bias, as versions before 1.0 save it: save it with a later one"
         )
     pair = _list(stored, "scale_and_bias")
-    if len(pair) != 2 or type(pair[0]) not in (int, float):
+    if len(pair) != 2:
         raise CorruptArtifactError("scale_and_bias is not a number and numbers")
-    bias = _floats(pair[1] if isinstance(pair[1], list) else [pair[1]], "scale_and_bias")
-    if not len(bias) or not np.isfinite(pair[0]):
+    scale = _floats(pair[:1], "scale_and_bias")
+    bias = _floats(pair[1] if isinstance(pair[1], list) else pair[1:], "scale_and_bias")
+    if not len(bias):
         raise CorruptArtifactError("scale_and_bias is not a number and numbers")
-    return float(pair[0]), bias
+    return float(scale[0]), bias
 
 
 def _json_oblivious(stored: Any, index: int, columns: _Columns, n_scores: int, budget: Budget) -> Grown:
@@ -188,7 +199,8 @@ def _json_split(stored: Any, columns: _Columns) -> tuple[int, float]:
     split = _dict(stored, "a split")
     if split.get("split_type", "FloatFeature") != "FloatFeature":
         raise UnsupportedArtifactError(_CATEGORIES)
-    position, border = split.get("float_feature_index"), split.get("border")
+    position: Any = split.get("float_feature_index")
+    border: Any = split.get("border")
     if type(position) is not int or not 0 <= position < len(columns.place) or type(border) not in (int, float):
         raise CorruptArtifactError("a split of its CatBoost model is malformed")
     return position, float(border)
@@ -196,34 +208,36 @@ def _json_split(stored: Any, columns: _Columns) -> tuple[int, float]:
 
 def _nested(stored: Any, index: int, columns: _Columns, n_scores: int, budget: Budget) -> Grown:
     """Return a tree whose nodes stand in each other, numbered from its root down."""
-    left, right, position, border, values, weights = [], [], [], [], [], []
-    ahead: list[tuple[Any, list[int], int]] = [(stored, [], 0)]
+    left: list[int] = []
+    right: list[int] = []
+    tested: list[tuple[int, float]] = []
+    values: list[FloatArray] = []
+    weights: dict[int, object] = {}
+    ahead: list[tuple[Any, list[int] | None, int]] = [(stored, None, 0)]
     while ahead:
         one, of_parent, parent = ahead.pop()
         budget.spend_opcode()
         node, here = _dict(one, f"a node of tree {index}"), len(left)
-        if of_parent:
+        if of_parent is not None:
             of_parent[parent] = here
         left.append(-1)
         right.append(-1)
-        inner = "split" in node
-        column, limit = _json_split(node["split"], columns) if inner else (0, 0.0)
-        position.append(column)
-        border.append(limit)
-        value = [0.0] * n_scores
-        if not inner:
-            value = node.get("value") if isinstance(node.get("value"), list) else [node.get("value")]
-            weights.append((here, node.get("weight")))
-        values.append(_floats(value, f"a leaf of tree {index}"))
-        if inner:
-            ahead.append((node.get("right"), right, here))
-            ahead.append((node.get("left"), left, here))
+        if "split" in node:
+            tested.append(_json_split(node["split"], columns))
+            values.append(np.zeros(n_scores))
+            ahead += [(node.get("right"), right, here), (node.get("left"), left, here)]
+            continue
+        tested.append((0, 0.0))
+        value = node.get("value")
+        values.append(_floats(value if isinstance(value, list) else [value], f"a leaf of tree {index}"))
+        weights[here] = node.get("weight")
     if any(len(value) != n_scores for value in values):
         raise CorruptArtifactError(f"tree {index}: a leaf does not have {n_scores} values")
+    position, border = [column for column, _ in tested], [limit for _, limit in tested]
     weight = np.zeros(len(left))
-    known = all(type(one) in (int, float) for _, one in weights)
-    for here, one in weights:
-        weight[here] = one if known else 0
+    known = all(type(one) in (int, float) for one in weights.values())
+    if known:
+        weight[list(weights)] = _floats(list(weights.values()), f"the leaves of tree {index}")
     for here in range(len(left) - 1, -1, -1):
         if left[here] >= 0:
             weight[here] = weight[left[here]] + weight[right[here]]
@@ -241,6 +255,7 @@ def _of_cbm(packed: bytes, budget: Budget) -> ModelParts:
     size = int.from_bytes(packed[4:8], "little")
     if len(packed) < 8 or size > len(packed) - 8:
         raise CorruptArtifactError("its CatBoost model is cut off")
+    behind = len(packed) - 8 - size
     budget.spend_copy(size)
     core = Table.root(packed[8 : 8 + size], budget)
     if core.text(0) not in ("FlabuffersModel_v1", ""):
@@ -267,11 +282,12 @@ def _of_cbm(packed: bytes, budget: Budget) -> ModelParts:
         raise CorruptArtifactError("its CatBoost model does not have a bias for each score")
     columns = _columns([_cbm_column(one) for one in trees.tables(5)])
     grown = list(_cbm_trees(trees, columns, n_scores, budget))
+    if behind:
+        raise CorruptArtifactError(f"{behind} bytes stand behind its CatBoost model")
     info = {one.text(0): one.text(1) for one in core.tables(2)}
-    parameters, classes = (
-        _parsed(info[name].encode(), budget) if info.get(name) else None for name in ("params", "class_params")
-    )
-    return _parts(columns, grown, trees.number(14, "<d", 1.0), bias, parameters, classes, budget)
+    said = (info.get("params"), info.get("class_params"))
+    scale, n_unknown = trees.number(14, "<d", 1.0), len(info.keys() - _INFO)
+    return _parts(columns, grown, scale, bias, said, n_unknown, budget)
 
 
 def _cbm_column(table: Table) -> tuple[int, str, str, FloatArray]:
@@ -382,15 +398,13 @@ def _parts(
     grown: list[Grown],
     scale: float,
     bias: FloatArray,
-    parameters: Any,
-    classes: Any,
+    said: tuple[Any, Any],
+    n_unknown: int,
     budget: Budget,
 ) -> ModelParts:
     if not grown:
         raise UnsupportedArtifactError("it holds a CatBoost model without trees: train it before saving it")
-    parameters, classes = (
-        _parsed(one.encode(), budget) if isinstance(one, str) and one else one for one in (parameters, classes)
-    )
+    parameters, classes = (_parsed(one.encode(), budget) if isinstance(one, str) and one else one for one in said)
     return ModelParts(
         columns.n_features,
         columns.names,
@@ -399,6 +413,7 @@ def _parts(
         bias,
         None if parameters in (None, "") else _dict(parameters, "its parameters"),
         None if classes in (None, "") else _dict(classes, "its classes"),
+        n_unknown,
     )
 
 

@@ -3,20 +3,20 @@
 Whatever rows a tree's structure was found with (bootstrap), the values of its leaves come from all rows, and the weight
 of a leaf is their number, where they have no weights. Scores, sums and values are in double precision.
 
-One step (most models of up to 200 or so rounds, RMSE, MultiClass): a leaf's value v satisfies
+One step (RMSE, MultiClass, and short runs of others): a leaf's value v satisfies
 
     sum of (g + (v / learning rate) h) = -(v / learning rate) l2,
 
-with h = 1 where the method is *Gradient*. With MultiClass all classes' values of a leaf are found at once, from products
-of their probabilities, which `Statements` cannot say: of these models only the numbers of rows are stated.
+with h = 1 where the method is *Gradient*. With MultiClass all classes' values of a leaf are found at once, from
+products of their probabilities, which `Statements` cannot say: of these models only the numbers of rows are stated.
 
 Several steps (Logloss, 10 by default in long runs): each adds -(sum of g) / (sum of h + l2), both at the score so far.
-With backtracking, all leaves of a tree take the same steps: one that does not lower the loss of all rows is tried again
-at half its length, which counts as a step too. By CatBoost 1.2.10 nine trees of ten and more take the full number of
-full steps (917 of 1,000 by COMPAS, 969 by Adult, 999 and 1,000 by two numeric tables), and then values agree to 1e-12 of
-the largest one in the tree, in tree 1,000 as in tree 1. The others stop earlier, or have halved steps: 31 + 51 of them
-agree as well with one of the 1,023 ways that there are, and one tree took no step at all. The file does not say which,
-and near the end it depends on noise in the loss (its logarithm is an approximation).
+With backtracking, all leaves of a tree take the same steps: one that does not lower the loss of all rows is tried
+again at half its length, which counts as a step too. In CatBoost 1.2.10 most trees take the full number of full steps
+(917 of 1,000 by COMPAS, 969 by Adult, 999 and 1,000 by two numeric tables), and values agree to 1e-12 of
+the largest one in the tree, in tree 1,000 as in tree 1. The others stop earlier, or have halved steps: each of them
+agrees to 1e-11 with one of the 1,023 ways that there are, but for one tree that took no step at all. The file does not
+say which way.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from pytest_draft.artifact.booster_trees import checked_tree
 from pytest_draft.artifact.budget import Budget, Limits
 from pytest_draft.artifact.catboost_files import Grown, ModelParts, is_catboost, parts_of
 from pytest_draft.artifact.catboost_parameters import LOSSES, LeafEstimation, leaf_estimation
+from pytest_draft.artifact.contents import Contents
 from pytest_draft.artifact.draws import Draws
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.artifact.observations import BoostedSums, NewtonSteps, Statements
@@ -39,10 +40,10 @@ from pytest_draft.errors import CorruptArtifactError
 _DOUBLE = 1e-10
 """How far sums in double precision can be off, relative to what is added up: far more than they are."""
 
-_OF_TARGETS = 1e-9
-"""The same, where labels can be larger than what is added up."""
+_OF_TARGETS = 2.0**-22
+"""The same, where labels are no whole numbers: they are rounded to single precision."""
 
-_WHOLE = 1e-5
+_WHOLE = 1e-8
 """How far a number of rows of a class can be off that follows from a leaf's value."""
 
 _MOST_STEPS = 10
@@ -53,8 +54,8 @@ _WEIGHTS = (
     "train without them"
 )
 _FIRST = (
-    "its first tree does not follow from numbers of rows of each class, as with weights of rows or scores given to begin "
-    "with (baseline), none of which is in the file: train without them"
+    "its first tree does not follow from numbers of rows of each class, as with weights of rows or scores given to "
+    "begin with (baseline), none of which is in the file: train without them"
 )
 
 
@@ -89,6 +90,8 @@ def catboost_in_bytes(packed: bytes, budget: Budget, kind: str) -> BoosterModel:
         As `read_catboost`.
     """
     parts = parts_of(packed, budget)
+    opaque = ("(entries of other names)",) if parts.n_unknown else ()
+    not_read, contents = (*_NOT_READ, *opaque), Contents(opaque=opaque)
     n_scores = len(parts.bias)
     weights = [tree.weight for tree in parts.trees]
     rows = [_rows(weight) for weight in weights]
@@ -117,9 +120,9 @@ def catboost_in_bytes(packed: bytes, budget: Budget, kind: str) -> BoosterModel:
     )
     how = _how(parts, len(parts.trees), n_scores, counted=counted)
     if isinstance(how, str):
-        return BoosterModel(forest, how, _NOT_READ)
+        return BoosterModel(forest, how, not_read, contents)
     if not _first_tree_holds(forest, parts.trees[0], how):
-        return BoosterModel(forest, _FIRST, _NOT_READ)
+        return BoosterModel(forest, _FIRST, not_read, contents)
     said = forest.observation
     assert isinstance(said, BoostedSums)
     scale = max(
@@ -136,7 +139,7 @@ def catboost_in_bytes(packed: bytes, budget: Budget, kind: str) -> BoosterModel:
         "l2_leaf_reg": how.l2,
         "leaf_estimation_iterations": how.steps,
     }
-    return BoosterModel(replace(forest, observation=stated, parameters=parameters), None, _NOT_READ)
+    return BoosterModel(replace(forest, observation=stated, parameters=parameters), None, not_read, contents)
 
 
 def _rows(weight: FloatArray | None) -> AnyArray | None:
@@ -215,7 +218,7 @@ def _statements(tree: Tree, how: LeafEstimation, scale: float) -> Statements:
     weight[:, 2 if how.newton else 0] = value
     share = np.abs(value) * (tree.n_distinct[leaves] + how.l2)
     if how.loss in ("squared", "poisson"):
-        off = _OF_TARGETS * (share + scale * tree.n_distinct[0])
+        off = _OF_TARGETS * (share + scale * tree.n_distinct[leaves])
     else:
         off = _DOUBLE * (share + tree.n_distinct[0])
     return Statements(leaves, weight, -value * how.l2, off)
@@ -226,7 +229,8 @@ def _first_tree_holds(forest: Forest, first: Grown, how: LeafEstimation) -> bool
 
     All rows have the same score before it, so that is a question about each leaf alone.
     """
-    if not how.newton or how.loss not in ("logistic", "softmax") or first.weight is None:
+    by_class = how.loss == "logistic" or (how.loss == "softmax" and how.newton)
+    if not by_class or first.weight is None:
         return True
     said = forest.observation
     assert isinstance(said, BoostedSums)
@@ -240,23 +244,24 @@ def _first_tree_holds(forest: Forest, first: Grown, how: LeafEstimation) -> bool
         of_class = rows[:, None] * (p + p * (step - (step @ p)[:, None])) + how.l2 * step
         return how.steps > 1 or _are_whole(of_class, rows[:, None])
     base, own = float(said.base[0]), step[:, 0]
-    straight = np.ones((1, how.steps))
-    if _are_whole(_inverted(own, rows, base, how.l2, straight), rows):
+    if not how.newton:
+        p = 1 / (1 + np.exp(-base))
+        return how.steps > 1 or _are_whole(rows * p + own * (rows + how.l2), rows)
+    if how.steps > _MOST_STEPS:
         return True
-    if not how.backtracking or how.steps > _MOST_STEPS:
-        return how.steps > _MOST_STEPS
-    found = _inverted(own, rows, base, how.l2, _ways(how.steps))
-    return any(_are_whole(of_way, rows) for of_way in found)
+    straight = np.ones((1, how.steps))
+    ways = [straight, _ways(how.steps)] if how.backtracking else [straight]
+    return any(_are_whole(one, rows) for lengths in ways for one in _inverted(own, rows, base, how.l2, lengths))
 
 
 def _are_whole(of_class: FloatArray, rows: FloatArray) -> bool:
-    off = _WHOLE + 1e-9 * rows
+    off = _WHOLE + 1e-11 * rows
     whole = np.rint(of_class)
     return bool(((np.abs(of_class - whole) <= off) & (whole >= 0) & (whole <= rows)).all())
 
 
 def _ways(steps: int) -> FloatArray:
-    """Return the lengths of the steps of all ways that backtracking allows, shape (n_ways, steps), 0 behind the last."""
+    """Return the lengths of the steps of all ways that backtracking allows, shape (n_ways, steps), 0 after the last."""
     ways: list[list[float]] = []
     ahead: list[tuple[list[float], int]] = [([], steps)]
     while ahead:
@@ -268,14 +273,26 @@ def _ways(steps: int) -> FloatArray:
 
 
 def _inverted(step: FloatArray, rows: FloatArray, base: float, l2: float, lengths: FloatArray) -> FloatArray:
-    """Return how many rows of the second class bring leaves to these sums of steps, shape (n_ways, n_leaves)."""
+    """Return how many rows of the second class bring leaves to these sums of steps; NaN where no number does.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_ways, n_leaves)
+    """
     low, high = np.zeros((len(lengths), len(step))), np.tile(rows, (len(lengths), 1))
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        reached = np.zeros_like(middle)
-        for length in lengths.T:
-            p = 1 / (1 + np.exp(-(base + reached)))
-            reached = reached + length[:, None] * (middle - rows * p) / (rows * p * (1 - p) + l2)
-        below = reached < step
+        below = _stepped(middle, rows, base, l2, lengths) < step
         low, high = np.where(below, middle, low), np.where(below, high, middle)
-    return np.asarray((low + high) / 2)
+    found = (low + high) / 2
+    off = np.abs(_stepped(found, rows, base, l2, lengths) - step)
+    return np.where(off <= 1e-9 * (1 + np.abs(step)), found, np.nan)
+
+
+def _stepped(of_class: FloatArray, rows: FloatArray, base: float, l2: float, lengths: FloatArray) -> FloatArray:
+    """Return where steps lead with so many rows of the second class, of the shape of `of_class`."""
+    reached = np.zeros_like(of_class)
+    for length in lengths.T:
+        p = 1 / (1 + np.exp(-(base + reached)))
+        reached = reached + length[:, None] * (of_class - rows * p) / (rows * p * (1 - p) + l2)
+    return reached

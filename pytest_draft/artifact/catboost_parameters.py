@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from pytest_draft.artifact.observations import Loss
 from pytest_draft.errors import CorruptArtifactError, one_line
 
@@ -108,10 +110,8 @@ def leaf_estimation(parameters: dict[str, Any], n_trees: int, n_scores: int) -> 
                 return f"it was trained with CatBoost's parameter {one_line(name, 60)}, which is not known here"
             wanted, meaning = _NEEDED.get((section, name), ((value,), ""))
             if value not in wanted:
-                return (
-                    f"it was trained with CatBoost's {name} = {one_line(str(value)[:40], 40)} ({meaning}), which is not "
-                    "covered: train without it"
-                )
+                shown = f"{name} = {one_line(str(value)[:40], 40)}"
+                return f"it was trained with CatBoost's {shown} ({meaning}), which is not covered: train without it"
     if not isinstance(node := parameters.get("system_options"), dict) or node.get("node_type") != "SingleHost":
         return "it was trained with CatBoost on several machines, which is not covered: train it on one"
     said = parameters["loss_function"] if isinstance(parameters.get("loss_function"), dict) else {}
@@ -136,16 +136,21 @@ def _estimation(parameters: dict[str, Any], loss: Loss, n_trees: int, n_scores: 
         return f"its leaves' values were found by a way that is not covered ({one_line(str(method)[:40], 40)})"
     return LeafEstimation(
         loss=loss,
-        learning_rate=_number(boosting, "learning_rate", 1e-30),
-        l2=_number(tree, "l2_leaf_reg", 0),
+        learning_rate=_single(_number(boosting, "learning_rate", 1e-30)),
+        l2=_single(_number(tree, "l2_leaf_reg", 0)),
         steps=int(_number(tree, "leaf_estimation_iterations", 1)),
         newton=method == "Newton",
         backtracking=tree.get("leaf_estimation_backtracking", "AnyImprovement") != "No",
     )
 
 
+def _single(value: float) -> float:
+    """Return a number in single precision, in which CatBoost has it and prints it with fewer digits."""
+    return float(np.float32(value))
+
+
 def _number(section: dict[str, Any], name: str, least: float) -> float:
-    value = section.get(name)
+    value: Any = section.get(name)
     if type(value) not in (int, float) or not math.isfinite(value) or not least <= value < 2**53:
         raise CorruptArtifactError(f"its parameter {name} is missing or out of range")
     return float(value)

@@ -1,7 +1,7 @@
 """Reads LightGBM's boosters: a model's text becomes a `Forest`, with what each leaf says of its rows.
 
-LightGBM computes gradients and hessians in double precision, rounds each to single, and adds them up in double. The text
-has the sum of the hessians of each leaf and the leaf's value with 17 digits, so the sum of its gradients follows,
+LightGBM computes gradients and hessians in double precision, rounds each to single, and adds them up in double. The
+text has the sum of the hessians of each leaf and the leaf's value with 17 digits, so the sum of its gradients follows,
 
     G = -(value / learning rate) (H + lambda_l2),
 
@@ -336,7 +336,9 @@ class _Equations:
         steps = [tree.value[tree.leaves, 0] for tree in trees]
         if not self._first_round_holds(trees, base, steps) or not self._values_add_up(trees, base, steps):
             return self._forest
-        statements = tuple(self._statements(tree, own, step) for tree, own, step in zip(trees, self._leaves, steps))
+        statements = tuple(
+            self._statements(tree, own, step) for tree, own, step in zip(trees, self._leaves, steps, strict=True)
+        )
         return replace(
             self._forest,
             trees=tuple(trees),
@@ -365,10 +367,7 @@ class _Equations:
             if constant:
                 return means
             return np.array([math.log(max(self._leaves[0].hessian.sum() / n_rows / self._factor, 1e-300))])
-        if loss == "logistic":
-            shares = 1 / (1 + np.exp(-means))
-        else:
-            shares = np.exp(means - max(0.0, means.max()))
+        shares = 1 / (1 + np.exp(-means)) if loss == "logistic" else np.exp(np.minimum(means, 0))
         of_class = np.rint(n_rows * shares)
         with np.errstate(divide="ignore"):
             exact = of_class / n_rows
@@ -383,7 +382,7 @@ class _Equations:
         return base
 
     def _mean(self, t: int) -> float:
-        """Return the score that stands in all values of a first tree: their mean by hessians, as gradients add up to 0."""
+        """Return the score that stands in all values of a first tree: their mean, as their gradients add up to 0."""
         tree, hessian = self._forest.trees[t], self._leaves[t].hessian
         value = tree.value[tree.leaves, 0]
         share = hessian + self._l2
@@ -413,7 +412,7 @@ class _Equations:
 
     def _values_add_up(self, trees: list[Tree], base: FloatArray, steps: list[FloatArray]) -> bool:
         """Return whether inner nodes' values are their leaves', as they are where nothing bounds or mixes them."""
-        for t, (tree, own, step) in enumerate(zip(trees, self._leaves, steps)):
+        for t, (tree, own, step) in enumerate(zip(trees, self._leaves, steps, strict=True)):
             if len(own.inner_value) < 2:
                 continue
             share = own.hessian + self._l2
@@ -486,6 +485,3 @@ def _at_inner(tree: Tree, of_leaf: FloatArray) -> FloatArray:
     for node in range(n_inner - 1, -1, -1):
         sums[:, node] = sums[:, tree.left[node]] + sums[:, tree.right[node]]
     return sums[:, :n_inner]
-
-
-__all__ = ["lightgbm_in_text", "read_lightgbm"]

@@ -54,7 +54,7 @@ _SPLITTERS = {
     ("sklearn.model_selection._split", "StratifiedKFold"): True,
 }
 _GIVEN = ("estimator", "base_estimator", "estimators", "final_estimator", "regressor")
-_FITTED = ("estimators_", "tree_", "counts_", "_predictors", "_Booster", "handle")
+_FITTED = ("estimators_", "tree_", "counts_", "_predictors", "_Booster", "handle", "_handle", "__model")
 _DICTS = {("collections", "OrderedDict"), ("sklearn.utils", "Bunch"), ("sklearn.utils._bunch", "Bunch")}
 _DEFAULT_FOLDS = 5
 _REFUSED = {
@@ -181,7 +181,7 @@ class _PlaceWalk:
         holder = Object(value, way.path)
         key = value.cls.key
         if key in MODELS and not (key in BAGGING and _bags_models(holder)):
-            if way.given and not any(name in holder for name in _FITTED):
+            if way.given and all(value.named.get(name) is None for name in _FITTED):
                 return
             if len(self.found) == _MAX_MODELS:
                 raise UnsupportedArtifactError(
