@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
@@ -16,30 +16,23 @@ OLDEST, NEWEST = (1, 7), (3, 99)
 _INSTEAD = "train it without, to have it judged"
 _HARMLESS = frozenset(
     (
-        *(
-            "cache_opt",
-            "colsample_bylevel",
-            "colsample_bynode",
-            "colsample_bytree",
-            "default_direction",
-            "eta",
-            "gamma",
-        ),
-        *("grow_policy", "interaction_constraints", "lambda", "learning_rate", "max_bin", "max_cat_threshold"),
-        *("max_cat_to_onehot", "max_depth", "max_leaves", "min_child_weight", "min_split_loss", "opt_dense_col"),
-        *("refresh_leaf", "reg_lambda", "sketch_ratio", "sparse_threshold"),
+        *("cache_opt", "colsample_bylevel", "colsample_bynode", "colsample_bytree", "default_direction"),
+        *("grow_policy", "interaction_constraints", "max_bin", "max_cat_threshold", "max_cat_to_onehot", "max_depth"),
+        *("max_leaves", "min_child_weight", "min_split_loss", "gamma", "opt_dense_col", "refresh_leaf"),
+        *("sketch_ratio", "sparse_threshold"),
+        *("eta", "learning_rate", "lambda", "reg_lambda"),  # which are read
     )
 )
 """Settings of trees that change which splits are made, and not what nodes say of their rows."""
 
-_NEUTRAL = {
-    "alpha": (0.0,),
-    "reg_alpha": (0.0,),
-    "subsample": (1.0,),
+_NEUTRAL: dict[str, Callable[[str], bool]] = {
+    **dict.fromkeys(("alpha", "reg_alpha", "max_delta_step"), lambda value: number(value) == 0),
+    "subsample": lambda value: number(value) == 1,
+    "sampling_method": lambda value: value == "uniform",
+    "monotone_constraints": lambda value: not value.strip("()[]0, "),
 }
-"""Values at which others do nothing."""
+"""Whether others do nothing at a value; what is not known here does something."""
 
-_TEXTS = {"monotone_constraints": ("", "()", "[]"), "sampling_method": ("uniform",)}
 _UPDATERS = frozenset(
     (
         *("grow_quantile_histmaker", "grow_colmaker", "grow_histmaker", "grow_local_histmaker", "prune", "refresh"),
@@ -88,13 +81,13 @@ def unusual(config: object, settings: Mapping[str, str], *, poisson: bool) -> It
     for name, value in settings.items():
         if name in _HARMLESS or (name == "max_delta_step" and poisson):
             continue
-        neutral = number(value) in (_NEUTRAL.get(name) or ((0.0,) if name == "max_delta_step" else ()))
-        if name == "monotone_constraints":
-            neutral = not value.strip("()[]0, ")
-        if not neutral and value not in _TEXTS.get(name, ()):
+        if name not in _NEUTRAL or not _NEUTRAL[name](value):
             yield f"it was trained with {one_line(name, 40)}={one_line(value, 40)}, which is not covered: {_INSTEAD}"
+    if config is None:
+        return
     learner = config.get("learner") if isinstance(config, dict) else None
-    if not isinstance(learner, dict):
+    if not isinstance(learner, dict) or not settings:
+        yield "its configuration does not tell how its trees were trained: save it by XGBoost 1.7 to 3"
         return
     generic = learner.get("generic_param")
     if isinstance(generic, dict):

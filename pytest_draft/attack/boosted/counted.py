@@ -67,7 +67,7 @@ def _at_leaves(forest: Forest, t: int, hessian: float) -> IntArray | None:
     tree, said = forest.trees[t], boosted(forest).statements[t]
     number = np.full(tree.n_nodes, np.nan)
     each = said.weight[:, 0] + said.weight[:, 2] * hessian
-    telling = (said.weight[:, 1] == 0) & (each != 0)
+    telling = (said.weight[:, [1, 3]] == 0).all(axis=1) & (each != 0)
     number[said.node[telling]] = said.total[telling] / each[telling]
     leaves = number[tree.leaves]
     if not np.isfinite(leaves).all() or (np.abs(leaves - np.rint(leaves)) > _WHOLE).any() or leaves.sum() < 0.5:
