@@ -18,7 +18,6 @@ from pytest_draft.artifact.boosted_trees import (
     counted_or_bare,
     reach,
     unknown_version,
-    unsaid,
     with_steps,
 )
 from pytest_draft.artifact.budget import Budget
@@ -130,7 +129,7 @@ class _Reader:
         base = self._base()
         why = self._why_not(stored)
         steps = [nodes.tree.value[nodes.tree.leaves, 0] for nodes in forest]
-        said = tuple(unsaid() for _ in forest)
+        said = tuple(Statements.none() for _ in forest)
         if why is None:
             said = self._statements(forest, stored, reach(base, steps))
         trees = tuple(with_steps(nodes.tree, nodes.tree.value[:, 0]) for nodes in forest)
@@ -310,12 +309,12 @@ class _Reader:
         node = np.arange(1, tree.n_nodes)
         node = node if inner else node[tree.left[node] < 0]
         v = value[node]
-        weight = np.stack([np.zeros_like(v), np.ones_like(v), v], axis=1)
+        weight = np.stack([np.zeros_like(v), np.ones_like(v), v, np.zeros_like(v)], axis=1)
         steps = Statements(node, weight, -self._l2 * v, lost[node] * (bounds[0] + np.abs(v) * bounds[1]))
         if self._loss == "squared" or not inner:
             return steps
         found = hessians_of_gains(tree, value, gain, self._l2)
-        weight = np.tile([0.0, 0.0, 1.0], (len(found.node), 1))
+        weight = np.tile([0.0, 0.0, 1.0, 0.0], (len(found.node), 1))
         return Statements.joined(
             [steps, Statements(found.node, weight, found.total, found.off + lost[found.node] * bounds[1])]
         )

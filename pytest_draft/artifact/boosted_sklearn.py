@@ -21,7 +21,6 @@ from pytest_draft.artifact.boosted_trees import (
     counted_or_bare,
     reach,
     unknown_version,
-    unsaid,
     with_steps,
 )
 from pytest_draft.artifact.budget import Budget
@@ -101,7 +100,7 @@ class _Reader:
         steps = [rate * nodes.tree.value[:, 0] for nodes in forest]
         if not all(np.isfinite(step).all() for step in steps):
             raise CorruptArtifactError("learning_rate times the value of a leaf is not a number")
-        said = tuple(unsaid() for _ in forest)
+        said = tuple(Statements.none() for _ in forest)
         if why is None:
             said = self._statements(forest, reach(base, steps), counted=counted)
         trees = tuple(with_steps(nodes.tree, step) for nodes, step in zip(forest, steps, strict=True))
@@ -239,16 +238,21 @@ class _Reader:
         leaves = leaves if loss == "squared" else leaves[value[leaves] != 0]
         step = value[leaves]
         if loss == "squared":
-            parts = [_stated(leaves, (step, 1, 0), 0.0, rounding[leaves])]
+            parts = [_stated(leaves, (step, 1, 0, 0), 0.0, rounding[leaves])]
         else:
             step = step / self._factor
-            parts = [_stated(leaves, (0, 1, step), 0.0, rounding[leaves] * (1 + np.abs(step)))]
+            parts = [_stated(leaves, (0, 1, step, 0), 0.0, rounding[leaves] * (1 + np.abs(step)))]
         if means:
-            parts.append(_stated(inner, (0, 1, 0), -rows[inner] * value[inner], rounding[inner]))
+            parts.append(_stated(inner, (0, 1, 0, 0), -rows[inner] * value[inner], rounding[inner]))
         if spread:
             found = means_of_pairs(tree, nodes.impurity, self._factor)
             total = -rows[found.node] * found.mean
-            parts.append(_stated(found.node, (0, 1, 0), total, rounding[found.node] + rows[found.node] * found.off))
+            parts.append(_stated(found.node, (0, 1, 0, 0), total, rounding[found.node] + rows[found.node] * found.off))
+            # A variance is the mean of squares less the square of the mean, of residuals between -1 and 1.
+            node, mean = np.append(inner, found.node), np.append(value[inner], found.mean)
+            squares = rows[node] * (nodes.impurity[node] + mean**2)
+            off = np.append(np.zeros(len(inner)), 2 * rows[found.node] * found.off)
+            parts.append(_stated(node, (0, 0, 0, 1), squares, 4 * rounding[node] + off))
         return Statements.joined(parts)
 
     @property
@@ -270,7 +274,7 @@ class _Reader:
         return result
 
 
-def _stated(node: Any, weight: tuple[Any, Any, Any], total: Any, tolerance: FloatArray) -> Statements:
+def _stated(node: Any, weight: tuple[Any, Any, Any, Any], total: Any, tolerance: FloatArray) -> Statements:
     """Return statements of some nodes; weights and totals are numbers, or one for each node."""
     weights = np.stack([np.broadcast_to(np.asarray(one, np.float64), node.shape) for one in weight], axis=1)
     return Statements(node, weights, np.broadcast_to(np.asarray(total, np.float64), node.shape).copy(), tolerance)

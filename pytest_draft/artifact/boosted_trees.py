@@ -10,7 +10,7 @@ import numpy as np
 from pytest_draft.arrays import FloatArray
 from pytest_draft.artifact.forest import Tree, minor_of
 from pytest_draft.artifact.objects import Object
-from pytest_draft.artifact.observations import BoostedSums, Statements
+from pytest_draft.artifact.observations import BoostedSums
 from pytest_draft.artifact.records import Record
 from pytest_draft.artifact.validate import Nodes, counted
 from pytest_draft.errors import CorruptArtifactError, one_line
@@ -66,11 +66,6 @@ def with_steps(tree: Tree, step: FloatArray) -> Tree:
     value = np.where(tree.left < 0, step, 0.0)[:, None]
     value.setflags(write=False)
     return replace(tree, value=value, impurity=None)
-
-
-def unsaid() -> Statements:
-    """Return no statements."""
-    return Statements(np.zeros(0, np.int64), np.zeros((0, 3)), np.zeros(0), np.zeros(0))
 
 
 def reach(base: FloatArray, steps: Sequence[FloatArray]) -> FloatArray:

@@ -99,7 +99,7 @@ def catboost_in_bytes(packed: bytes, budget: Budget, kind: str) -> BoosterModel:
     trees: list[Tree] = []
     for index, (tree, own) in enumerate(zip(parts.trees, rows, strict=True)):
         trees += _trees(index, tree, own if counted else None, parts.n_features)
-    nothing = Statements(np.zeros(0, np.int64), np.zeros((0, 3)), np.zeros(0), np.zeros(0))
+    nothing = Statements.none()
     loss = _loss_of(parts)
     forest = Forest(
         kind=kind,
@@ -213,7 +213,7 @@ def _statements(tree: Tree, how: LeafEstimation, scale: float) -> Statements:
     linear = how.steps == 1 and how.loss != "softmax"
     if not linear or (how.backtracking and not value.any()):  # no step was taken at all
         leaves, value = leaves[:0], value[:0]
-    weight = np.zeros((len(leaves), 3))
+    weight = np.zeros((len(leaves), 4))
     weight[:, 1] = 1
     weight[:, 2 if how.newton else 0] = value
     share = np.abs(value) * (tree.n_distinct[leaves] + how.l2)

@@ -151,7 +151,7 @@ class _Reader:
         if classes is not None and numbered is not None and len(classes) != len(numbered):
             raise CorruptArtifactError("its booster does not have its number of classes")
         known = numbered if classes is None else classes
-        nothing = Statements(np.zeros(0, np.int64), np.zeros((0, 3)), np.zeros(0), np.zeros(0))
+        nothing = Statements.none()
         forest = Forest(
             kind=self._kind,
             trees=trees,
@@ -429,16 +429,16 @@ class _Equations:
 
     def _statements(self, tree: Tree, own: _Leaves, step: FloatArray) -> Statements:
         leaves, n_leaves = tree.leaves, len(tree.leaves)
-        parts = [Statements(np.zeros(0, np.int64), np.zeros((0, 3)), np.zeros(0), np.zeros(0))]
+        parts: list[Statements] = []
         if n_leaves > 1 and self._said.loss != "squared":
-            weight = np.tile([0.0, 0.0, self._factor], (n_leaves, 1))
+            weight = np.tile([0.0, 0.0, self._factor, 0.0], (n_leaves, 1))
             single = _SINGLE * (4 if self._said.loss == "poisson" else 1.01)  # poisson: its base is known in single
             off = single * own.hessian + _DOUBLE * (own.hessian.sum() + 1)
             parts.append(Statements(leaves, weight, own.hessian, off))
         if n_leaves > 1 and self._forest.classes is not None:
             share = np.abs(step) / self._rate * (own.hessian + self._l2)
             rows = tree.n_distinct[leaves]
-            weight = np.tile([0.0, 1.0, 0.0], (n_leaves, 1))
+            weight = np.tile([0.0, 1.0, 0.0, 0.0], (n_leaves, 1))
             total = -step / self._rate * (own.hessian + self._l2)
             off = 1.01 * _SINGLE * rows + _DOUBLE * (tree.n_distinct[0] + share)
             off = off + share * self._rate_off + np.abs(step) / self._rate * self._l2_off

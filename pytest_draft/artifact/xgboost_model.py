@@ -148,7 +148,7 @@ def booster_of(
         reasons.append(_NOT_WHOLE)
     reason = next((one for one in reasons if one is not None), None)
     statements = tuple(
-        Statements(np.empty(0, np.int64), np.empty((0, 3)), np.empty(0), np.empty(0))
+        Statements.none()
         if rates is None or name not in _OBJECTIVES
         else statements_of(tree, loss, factor, rates, limit, counted)
         for tree in trees

@@ -167,7 +167,7 @@ def statements_of(
 def _statements(
     nodes: np.ndarray, weight: tuple[float, float, float], total: FloatArray, tolerance: FloatArray
 ) -> Statements:
-    return Statements(nodes.astype(np.int64), np.tile(np.array(weight, float), (len(nodes), 1)), total, tolerance)
+    return Statements(nodes.astype(np.int64), np.tile(np.array((*weight, 0.0)), (len(nodes), 1)), total, tolerance)
 
 
 def _are_whole(number_: FloatArray, error: FloatArray) -> bool:

@@ -53,10 +53,16 @@ class Statements:
         return f"<Statements: {len(self.node)}>"
 
     @classmethod
+    def none(cls) -> Statements:
+        """Return no statements."""
+        return cls(np.zeros(0, np.int64), np.zeros((0, 4)), np.zeros(0), np.zeros(0))
+
+    @classmethod
     def joined(cls, parts: Sequence[Statements]) -> Statements:
         """Return all statements of several sets of them, in their order."""
         names = ("node", "weight", "total", "tolerance")
-        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+        every = (cls.none(), *parts)
+        return cls(*(np.concatenate([getattr(part, name) for part in every]) for name in names))
 
 
 @dataclass(frozen=True)
