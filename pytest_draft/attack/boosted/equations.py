@@ -157,7 +157,7 @@ def equations_of(forest: Forest, kinds: Kinds, n_rows: int, trees: Sequence[int]
         if stage.tree not in asked:
             continue
         tree = forest.trees[stage.tree]
-        node, weight, total, tolerance = _asked(forest, stage.tree)
+        node, weight, total, tolerance = _asked(forest, stage.tree, labelled=kinds.n_classes > 1)
         members = _members(tree, node, stage.leaf)
         row = np.repeat(np.arange(len(node)), np.diff(members.indptr))
         cell, blocks = members.indices, []
@@ -180,12 +180,12 @@ def _total(kinds: Kinds, n_rows: int) -> Equations:
     return Equations(ones, np.array([float(n_rows)]), np.array([0.5]))
 
 
-def _asked(forest: Forest, t: int) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
+def _asked(forest: Forest, t: int, *, labelled: bool) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
     """Return node, weights, total and tolerance of all that one tree says of its rows, counts of leaves first."""
     said, tree = boosted(forest), forest.trees[t]
     own, leaves = said.statements[t], tree.leaves
     kept = np.ones(len(own.node), dtype=bool)
-    if forest.classes is None:  # targets are not known
+    if not labelled:  # nor are targets known
         kept = (own.weight[:, [1, 3]] == 0).all(axis=1)
     node, weight, total, tolerance = own.node[kept], own.weight[kept], own.total[kept], own.tolerance[kept]
     if not said.counted:

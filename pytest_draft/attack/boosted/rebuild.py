@@ -6,7 +6,7 @@ by integer programming, with the rest fixed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from pytest_draft.attack.boosted.integer import completed, loose_kinds
 from pytest_draft.attack.boosted.least_squares import sparse_nonnegative
 from pytest_draft.attack.boosted.proof import Proved, prove
 from pytest_draft.attack.boosted.staged import boosted, missed
+from pytest_draft.attack.boosted.steps import label_equations
 from pytest_draft.attack.filling import Filling
 from pytest_draft.attack.search import Search
 from pytest_draft.domain import Domain
@@ -67,10 +68,16 @@ def rebuild_boosted(forest: Forest, domain: Domain, n_rows: int, search: Search)
     timebox = search.timebox
     with search.clock("build"):
         kinds = kinds_of(forest, domain, timebox)
+        labels_later = boosted(forest).steps is not None and kinds.n_classes == 2
+        if labels_later:
+            kinds = replace(kinds, n_classes=1)
         equations = equations_of(forest, kinds, n_rows, _trees_to_solve(forest, kinds), timebox).scaled()
     search.clock.figures.update(cells=kinds.cells.n_cells, candidates=kinds.n_kinds, groups=1)
     with search.clock("solve"):
         number, n_missed = _whole_numbers(forest, kinds, equations, n_rows, search)
+    if labels_later:
+        with search.clock("labels"):
+            kinds, number, equations = _labelled(forest, replace(kinds, n_classes=2), number, search)
     proved = None
     if not n_missed:
         with search.clock("certify"):
@@ -121,6 +128,17 @@ def _whole_numbers(
         if n_missed < least:
             best, least = number, n_missed
     return best, least
+
+
+def _labelled(forest: Forest, kinds: Kinds, by_cell: IntArray, search: Search) -> tuple[Kinds, IntArray, Equations]:
+    """Return numbers of rows by class, from those of each cell, with the kinds and equations that this takes."""
+    equations = label_equations(forest, kinds, by_cell, search.timebox)
+    held = np.flatnonzero(by_cell)
+    solved = sparse_nonnegative(equations.scaled().matrix, equations.scaled().total, search.timebox)
+    of_one = np.clip(np.rint(solved.weight[len(held) :]), 0, by_cell[held]).astype(np.int64)
+    number = np.zeros((2, kinds.cells.n_cells), dtype=np.int64)
+    number[0, held], number[1, held] = by_cell[held] - of_one, of_one
+    return kinds, number.ravel(), equations
 
 
 def _rounded(found: FloatArray, n_rows: int) -> IntArray:
