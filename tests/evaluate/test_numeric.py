@@ -238,7 +238,8 @@ def test_proved_values_are_held_against_the_row_that_they_are_proved_of(proved):
     rows[:] = [[0, 10, 1], [10, 0, 0]]  # by all that is guessed, each is nearer to the other one
     certain = np.zeros((2, 3), dtype=bool)
     certain[proved, 0] = True
-    reconstruction = replace(rebuilt_as(rows.tolist(), ordered=True, certain=certain), free=np.zeros((2, 3), dtype=bool))
+    nowhere = np.zeros((2, 3), dtype=bool)
+    reconstruction = replace(rebuilt_as(rows.tolist(), ordered=True, certain=certain), free=nowhere)
     identity = Identity("confirmed", "by hand")
     findings = evaluate(reconstruction, data_of(truth), DOMAIN, identity, seed=0, timebox=TimeBox(60))
     assert findings.error.upper < 0.1
