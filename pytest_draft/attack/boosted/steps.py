@@ -13,7 +13,7 @@ from scipy import sparse, special
 from pytest_draft.arrays import FloatArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.observations import NewtonSteps
-from pytest_draft.attack.boosted.equations import Equations, Kinds
+from pytest_draft.attack.boosted.equations import OF_COUNTS, Equations, Kinds
 from pytest_draft.attack.boosted.staged import boosted, stages
 from pytest_draft.errors import OutOfTimeError
 from pytest_draft.timebox import TimeBox
@@ -71,7 +71,7 @@ def label_equations(forest: Forest, kinds: Kinds, by_cell: IntArray, timebox: Ti
         parts.append(sparse.hstack([sparse.csr_array(of_leaf.shape), of_leaf], format="csr")[filled])
         totals.append(np.rint(number[filled]))
     total = np.concatenate(totals)
-    return Equations(sparse.vstack(parts, format="csc"), total, np.full(len(total), 0.5))
+    return Equations(sparse.vstack(parts, format="csc"), total, np.full(len(total), OF_COUNTS))
 
 
 def _of_class_one(
