@@ -242,7 +242,8 @@ def _doubts(
         return (f"this forest was trained on {n_rows:,} rows, and the data hold {data.n_rows:,}",)
     if drawn is None:
         return ("the file does not tell which rows each tree saw, so it is not known whether these trained it",)
-    everyone = KnownRows(data.rows, data.labels, drawn)
+    labels = np.zeros_like(data.labels) if forest.classes is None else data.labels
+    everyone = KnownRows(data.rows, labels, drawn)
     for t, tree in enumerate(forest.trees):
         if timebox.over:
             return ("the time was out before it was known whether this forest was trained on these rows",)

@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from pytest_draft.ambiguity.counted import counted_by
 from pytest_draft.attack.boosted.counted import row_numbers
 from pytest_draft.attack.boosted.rebuild import rebuild_boosted
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
-from pytest_draft.errors import DataError, NotCoveredError
+from pytest_draft.errors import DataError, InfeasibleError, NotCoveredError
 from pytest_draft.evaluate.identity import identify_boosted
 from pytest_draft.examine.attack import Attack, Shortfall
 from pytest_draft.examine.inputs import Inputs
@@ -33,7 +34,39 @@ def of_row_numbers(inputs: Inputs) -> Inputs:
     NotCoveredError
         Where they are known of no tree.
     """
-    return replace(inputs, model=row_numbers(inputs.forest))
+    data, knowledge = inputs.data, inputs.knowledge
+    if knowledge is not None:
+        knowledge = replace(knowledge, labels=np.zeros_like(knowledge.labels))
+    return replace(
+        inputs,
+        model=row_numbers(inputs.forest),
+        data=None if data is None else _without_classes(data),
+        knowledge=knowledge,
+    )
+
+
+def _without_classes(data: TrainingData) -> TrainingData:
+    """Return training data of a model that tells no classes apart."""
+    return replace(data, labels=np.zeros_like(data.labels))
+
+
+def counted_by_all(inputs: Inputs) -> Inputs:
+    """Return the inputs of an attack by somebody who knows all rows but one, with counts in place of sums.
+
+    Each sum leaves, given all other rows, what the one row adds: so the leaf and the class that counts tell.
+
+    Raises
+    ------
+    InfeasibleError
+        Where the rows are not those that the trees were trained on.
+    """
+    data = inputs.data
+    if data is None:
+        raise ValueError("nobody knows rows that are not given")
+    counted = counted_by(inputs.forest, data.rows, data.labels)
+    if counted is None:
+        raise InfeasibleError
+    return replace(inputs, model=counted)
 
 
 class _Boosted(Attack):
@@ -46,6 +79,36 @@ class _Boosted(Attack):
         """Compare with what the trees say of all rows: their order means nothing."""
         once = np.ones((self._forest.n_trees, data.n_rows), dtype=np.int64)
         return identify_boosted(self._forest, KnownRows(data.rows, data.labels, once), limits.total)
+
+
+class InformedOfBoosted(_Boosted):
+    """The attack of somebody who knows all rows but one.
+
+    Parameters
+    ----------
+    inputs : Inputs
+        Of boosted trees.
+    search : Search
+    attack : callable
+        Makes the attack on the counts of all rows.
+
+    Raises
+    ------
+    InfeasibleError
+        Where the rows are not those that the trees were trained on.
+    """
+
+    def __init__(self, inputs: Inputs, search: Search, attack: AttackOf) -> None:
+        super().__init__(inputs)
+        self._attack = attack(counted_by_all(inputs), search)
+
+    def rebuild(self, search: Search) -> Reconstruction:
+        """Rebuild each row from all others."""
+        return self._attack.rebuild(search)
+
+    def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Shortfall:
+        """Say what it has not reached."""
+        return self._attack.shortfall(data, reconstruction, limits)
 
 
 class RowNumbersAlone(_Boosted):
@@ -62,16 +125,13 @@ class RowNumbersAlone(_Boosted):
         Why their sums are not used.
     """
 
-    any_size = True
-
     def __init__(self, inputs: Inputs, search: Search, attack: AttackOf, why: str) -> None:
         super().__init__(inputs)
         counted = of_row_numbers(inputs)
         self._why, self._n_counted = why, counted.forest.n_trees
         self._attack = attack(counted, search)
         self.notes = self._attack.notes
-        informed = inputs.knowledge is not None and inputs.knowledge.informed
-        self.any_size = self._attack.any_size and not informed
+        self.any_size = self._attack.any_size
 
     def rebuild(self, search: Search) -> Reconstruction:
         """Rebuild rows without their labels."""
@@ -79,7 +139,7 @@ class RowNumbersAlone(_Boosted):
 
     def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Shortfall:
         """Say what it has not reached, and what it does not use."""
-        found = self._attack.shortfall(data, reconstruction, limits)
+        found = self._attack.shortfall(_without_classes(data), reconstruction, limits)
         of_trees = ""
         if self._n_counted < self._forest.n_trees:
             of_trees = f" of {self._n_counted:,} of its {self._forest.n_trees:,} trees"

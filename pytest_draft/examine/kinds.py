@@ -23,7 +23,13 @@ from pytest_draft.attack.numeric.problem import is_numeric
 from pytest_draft.attack.search import Search
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.examine.attack import Attack
-from pytest_draft.examine.boosted import BoostedAttack, RowNumbersAlone, of_row_numbers
+from pytest_draft.examine.boosted import (
+    BoostedAttack,
+    InformedOfBoosted,
+    RowNumbersAlone,
+    counted_by_all,
+    of_row_numbers,
+)
 from pytest_draft.examine.counted import Counted, CountedStates, InformedAttack
 from pytest_draft.examine.informed import InformedOfValues
 from pytest_draft.examine.inputs import Inputs
@@ -98,6 +104,10 @@ def _(observation: NodeCounts, inputs: Inputs) -> Kind:
 
 @kind_by.register
 def _(observation: BoostedSums, inputs: Inputs) -> Kind:
+    if _is_informed(inputs):
+        counted = counted_by_all(inputs)
+        attack = kind_by(counted.forest.observation, counted).attack
+        return Kind(partial(InformedOfBoosted, attack=attack))
     if inputs.knowledge is not None:
         return _of_row_numbers(inputs, "which is not covered with side knowledge")
     if is_numeric(inputs.domain):

@@ -87,6 +87,14 @@ def beside_gaps(forest: Forest, domain: Domain, rows: Rows, asked: IntArray) -> 
     return found
 
 
+def ends_of_gaps(forest: Forest, domain: Domain, rows: Rows) -> BoolArray:
+    """Return which values lie at a gap, whether or not one row alone has them; shape (n_rows, n_columns)."""
+    found = np.zeros(rows.shape, dtype=np.bool_)
+    for column, gaps in gaps_of(forest, domain, rows):
+        found[:, column] = np.isin(rows[:, column].astype(np.float64), np.concatenate([gaps.low, gaps.high]))
+    return found
+
+
 def _next_above(threshold: FloatArray) -> FloatArray:
     """Return the least value in single precision that goes right of each threshold."""
     return np.nextafter(float32_at_most(threshold).astype(np.float32), np.float32(np.inf)).astype(np.float64)
