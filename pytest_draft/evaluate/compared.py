@@ -206,9 +206,23 @@ class Compared:
         distance = differences(self.rows[self.unknown][self.partners], self.rebuilt, self.weights)
         return distance[:, self.weights.counted] * (self.n_counted / self.weights.total)
 
-    def values(self, which: BoolArray) -> ValueFigures:
-        """Return the unknown values of some attributes, given row by row, shape (n_unknown, n_attributes)."""
-        which, distance = which[:, self.domain.attribute_of_column[self.weights.counted]], self.distances
+    @property
+    def distances_in_place(self) -> FloatArray:
+        """The same where each rebuilt row stands for the training row in its own place."""
+        distance = differences(self.rows[self.unknown], self.rebuilt, self.weights)
+        return distance[:, self.weights.counted] * (self.n_counted / self.weights.total)
+
+    def values(self, which: BoolArray, *, in_place: bool = False) -> ValueFigures:
+        """Return the unknown values of some attributes, given row by row, shape (n_unknown, n_attributes).
+
+        Parameters
+        ----------
+        in_place : bool
+            Whether each row is held against the training row in its own place, as what is proved of it is; else
+            against its partner.
+        """
+        which = which[:, self.domain.attribute_of_column[self.weights.counted]]
+        distance = self.distances_in_place if in_place else self.distances
         number = int(which.sum())
         if distance is None or not number:
             return ValueFigures(number, None)

@@ -166,7 +166,7 @@ def evaluate(
         rebuilt_rows=guess.rebuilt_rows,
         most_perfect_rows=perfect.bound,
         most_singled_out_rows=singled_out.bound,
-        certain=None if certain is None else overall.values(certain),
+        certain=None if certain is None else overall.values(certain, in_place=in_their_place),
         constrained=None if certain is None else overall.values(~free & ~certain),
         certain_rows=None if certain is None else int(certain[:, overall.unknown_attributes].all(axis=1).sum()),
         proved_values=proved_values_of(reconstruction.proved_values, truth, overall.weights.counted),

@@ -231,6 +231,21 @@ def test_certain_constrained_and_free_values_make_up_the_error():
     assert findings.determined.number == 11
 
 
+@pytest.mark.parametrize("proved", [[0, 1], [0], [1]])
+def test_proved_values_are_held_against_the_row_that_they_are_proved_of(proved):
+    truth, rows = np.array(TRUTH)[:2].copy(), np.array(TRUTH)[:2].copy()
+    truth[:] = [[0, 0, 0], [10, 10, 1]]
+    rows[:] = [[0, 10, 1], [10, 0, 0]]  # by all that is guessed, each is nearer to the other one
+    certain = np.zeros((2, 3), dtype=bool)
+    certain[proved, 0] = True
+    nowhere = np.zeros((2, 3), dtype=bool)
+    reconstruction = replace(rebuilt_as(rows.tolist(), ordered=True, certain=certain), free=nowhere)
+    identity = Identity("confirmed", "by hand")
+    findings = evaluate(reconstruction, data_of(truth), DOMAIN, identity, seed=0, timebox=TimeBox(60))
+    assert findings.error.upper < 0.1
+    assert findings.certain == ValueFigures(len(proved), 0.0)
+
+
 def test_nothing_is_said_to_be_certain_where_no_value_is_proved():
     findings = found(TRUTH, REBUILT)
     assert findings.certain is findings.constrained is findings.certain_rows is findings.proved_values is None

@@ -27,6 +27,9 @@ MOST_VECTORS = 2_000_000
 MAX_BYTES = 2 * 1024**3
 """Most memory that their leaves may take."""
 
+OF_COUNTS = 1e-6
+"""How far a sum of numbers of rows can be off by rounding."""
+
 _COMPACT_BELOW = 0.7
 """Vectors are left out where so small a share of them is still possible."""
 
@@ -120,6 +123,11 @@ class Equations:
         scale = 1 / np.maximum(size, 1e-3)
         return Equations((sparse.diags_array(scale) @ self.matrix).tocsc(), scale * self.total, scale * self.tolerance)
 
+    def sharp(self) -> Equations:
+        """Return the same equations, scaled by how exact they are: so a sum of few of them is off by little."""
+        scale = np.clip(np.median(self.tolerance) / np.maximum(self.tolerance, 1e-300), 1e-3, 1e3)
+        return Equations((sparse.diags_array(scale) @ self.matrix).tocsc(), scale * self.total, scale * self.tolerance)
+
     def only(self, columns: IntArray | BoolArray) -> Equations:
         """Return the equations over some of the kinds."""
         return Equations(self.matrix[:, columns], self.total, self.tolerance)
@@ -157,7 +165,7 @@ def equations_of(forest: Forest, kinds: Kinds, n_rows: int, trees: Sequence[int]
         if stage.tree not in asked:
             continue
         tree = forest.trees[stage.tree]
-        node, weight, total, tolerance = _asked(forest, stage.tree)
+        node, weight, total, tolerance = _asked(forest, stage.tree, labelled=kinds.n_classes > 1)
         members = _members(tree, node, stage.leaf)
         row = np.repeat(np.arange(len(node)), np.diff(members.indptr))
         cell, blocks = members.indices, []
@@ -177,15 +185,15 @@ def equations_of(forest: Forest, kinds: Kinds, n_rows: int, trees: Sequence[int]
 def _total(kinds: Kinds, n_rows: int) -> Equations:
     """Return the equation that the rows are so many."""
     ones = sparse.csr_array(np.ones((1, kinds.n_kinds)))
-    return Equations(ones, np.array([float(n_rows)]), np.array([0.5]))
+    return Equations(ones, np.array([float(n_rows)]), np.array([OF_COUNTS]))
 
 
-def _asked(forest: Forest, t: int) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
+def _asked(forest: Forest, t: int, *, labelled: bool) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
     """Return node, weights, total and tolerance of all that one tree says of its rows, counts of leaves first."""
     said, tree = boosted(forest), forest.trees[t]
     own, leaves = said.statements[t], tree.leaves
     kept = np.ones(len(own.node), dtype=bool)
-    if forest.classes is None:  # targets are not known
+    if not labelled:  # nor are targets known
         kept = (own.weight[:, [1, 3]] == 0).all(axis=1)
     node, weight, total, tolerance = own.node[kept], own.weight[kept], own.total[kept], own.tolerance[kept]
     if not said.counted:
@@ -196,7 +204,7 @@ def _asked(forest: Forest, t: int) -> tuple[IntArray, FloatArray, FloatArray, Fl
         np.append(leaves, node),
         np.concatenate([itself, weight]),
         np.append(counts, total),
-        np.append(np.full(len(leaves), 0.5), tolerance),
+        np.append(np.full(len(leaves), OF_COUNTS), tolerance),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from pytest_draft.arrays import BoolArray, IntArray
@@ -18,6 +18,9 @@ _MOST_OPEN = 400
 
 _SECONDS = 10.0
 """Most seconds of one search: it is ended by the clock alone."""
+
+_SCALED_SLACK = 1e-3
+"""What all tolerances become for the solver."""
 
 _LEAST_TOLERANCE = 1e-7
 """Of scaled equations; the solver is no more exact. What it finds is checked."""
@@ -87,7 +90,9 @@ def completed(equations: Equations, number: IntArray, open_kinds: BoolArray, sea
     matrix = left.matrix[:, places].tocsr()
     rows = np.flatnonzero(np.diff(matrix.indptr))
     slack = np.maximum(left.tolerance[rows], _LEAST_TOLERANCE)
-    within = LinearConstraint(matrix[rows], left.total[rows] - slack, left.total[rows] + slack)
+    scale = sparse.diags_array(_SCALED_SLACK / slack)  # far above what the solver takes for 0
+    middle = scale @ left.total[rows]
+    within = LinearConstraint((scale @ matrix[rows]).tocsr(), middle - _SCALED_SLACK, middle + _SCALED_SLACK)
     found = milp(
         np.zeros(len(places)),
         integrality=np.ones(len(places)),

@@ -27,6 +27,9 @@ _MOST_ENTRIES = 40_000_000
 _SURE = 0.5
 """A number of rows that can differ by less than this from a whole number is that number. Half of what would do."""
 
+_ENOUGH = 1e-3
+"""What a certificate must give each other kind, where 1 is meant; and a kind's least share in a direction."""
+
 _FLAT = 1e-9
 """A direction whose singular value is below this share of the largest is taken for one that changes nothing."""
 
@@ -42,6 +45,11 @@ class Proved:
     fixed_cells: BoolArray
     """Shape (n_cells,). Cells of which that holds for their classes together."""
 
+    def without_labels(self, n_classes: int) -> Proved:
+        """Return what holds where rows have one of so many classes, of which nothing is proved."""
+        nowhere = np.zeros(n_classes * len(self.fixed_cells), dtype=bool)
+        return Proved(np.tile(self.excluded, n_classes), nowhere, self.fixed_cells)
+
 
 def prove(equations: Equations, number: IntArray, n_classes: int, timebox: TimeBox) -> Proved:
     """Return what is proved of a dataset that satisfies the equations.
@@ -54,7 +62,7 @@ def prove(equations: Equations, number: IntArray, n_classes: int, timebox: TimeB
         The dataset's rows of each kind.
     """
     n_kinds = len(number)
-    equations = _fewer(equations, int((number > 0).sum()))
+    equations = _fewer(equations.sharp(), int((number > 0).sum()))
     open_kinds = number > 0
     while not timebox.over and open_kinds.sum() <= _MOST_OPEN:
         kept = np.flatnonzero(open_kinds)
@@ -105,10 +113,12 @@ def _direction(
     if rest > _FLAT * size**2:
         certificate = -solved.residual[:-1] / rest
         certificate -= basis @ (basis.T @ certificate)
-        least = float((certificate @ left).min())
-        if least > _FLAT:
-            return more, certificate / least
-    more[places[solved.weight > _FLAT]] = True
+        reached = certificate @ left
+        if reached.min() >= _ENOUGH:
+            return more, certificate / reached.min()
+        more[places[reached < _ENOUGH]] = True
+    else:
+        more[places[solved.weight > _ENOUGH * solved.weight.max()]] = True
     return more, None
 
 
@@ -130,6 +140,7 @@ def _compared(
     def fixed(asked: FloatArray) -> BoolArray:
         still = (np.abs(asked @ flat.T) < np.sqrt(_FLAT)).all(axis=1)
         sure: BoolArray = 2 * np.abs(asked @ inverse) @ tolerance < _SURE
-        return still & sure
+        both: BoolArray = still & sure
+        return both
 
     return fixed(of_kind), fixed(of_cell)

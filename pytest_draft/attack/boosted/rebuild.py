@@ -6,7 +6,7 @@ by integer programming, with the rest fixed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from pytest_draft.attack.boosted.integer import completed, loose_kinds
 from pytest_draft.attack.boosted.least_squares import sparse_nonnegative
 from pytest_draft.attack.boosted.proof import Proved, prove
 from pytest_draft.attack.boosted.staged import boosted, missed
+from pytest_draft.attack.boosted.steps import label_equations
 from pytest_draft.attack.filling import Filling
 from pytest_draft.attack.search import Search
 from pytest_draft.domain import Domain
@@ -37,8 +38,8 @@ class BoostedParameters:
     """Numbers of rows so near to whole ones are taken for these, where the others are solved by integer programming."""
     flat: tuple[float, ...] = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
     """And so are those that no direction changes whose singular value is below this share of the largest."""
-    proof_effort: float = 20.0
-    """Units of work of the proof."""
+    proof_share: float = 0.4
+    """Of what is left of the time box, for the proof."""
 
 
 _PARAMETERS = BoostedParameters()
@@ -67,6 +68,9 @@ def rebuild_boosted(forest: Forest, domain: Domain, n_rows: int, search: Search)
     timebox = search.timebox
     with search.clock("build"):
         kinds = kinds_of(forest, domain, timebox)
+        labels_later = boosted(forest).steps is not None and kinds.n_classes == 2
+        if labels_later:
+            kinds = replace(kinds, n_classes=1)
         equations = equations_of(forest, kinds, n_rows, _trees_to_solve(forest, kinds), timebox).scaled()
     search.clock.figures.update(cells=kinds.cells.n_cells, candidates=kinds.n_kinds, groups=1)
     with search.clock("solve"):
@@ -74,7 +78,12 @@ def rebuild_boosted(forest: Forest, domain: Domain, n_rows: int, search: Search)
     proved = None
     if not n_missed:
         with search.clock("certify"):
-            proved = prove(equations, number, kinds.n_classes, timebox.next(_PARAMETERS.proof_effort))
+            proved = prove(equations, number, kinds.n_classes, timebox.part(_PARAMETERS.proof_share))
+    if labels_later:
+        kinds = replace(kinds, n_classes=2)
+        with search.clock("labels"):
+            number = _labelled(forest, kinds, number, search)
+        proved = None if proved is None else proved.without_labels(2)
     return _reconstruction(forest, domain, kinds, number, n_missed, proved, search)
 
 
@@ -97,7 +106,7 @@ def _trees_to_solve(forest: Forest, kinds: Kinds) -> list[int]:
     n_trees = max(1, int(share * forest.n_trees))
     if n_trees == forest.n_trees:
         return list(range(n_trees))
-    return np.unique(np.linspace(0, forest.n_trees - 1, n_trees).astype(np.int64)).tolist()
+    return [int(place) for place in np.unique(np.linspace(0, forest.n_trees - 1, n_trees).astype(np.int64))]
 
 
 def _whole_numbers(
@@ -121,6 +130,17 @@ def _whole_numbers(
         if n_missed < least:
             best, least = number, n_missed
     return best, least
+
+
+def _labelled(forest: Forest, kinds: Kinds, by_cell: IntArray, search: Search) -> IntArray:
+    """Return numbers of rows by class, from those of each cell."""
+    equations = label_equations(forest, kinds, by_cell, search.timebox).scaled()
+    held = np.flatnonzero(by_cell)
+    solved = sparse_nonnegative(equations.matrix, equations.total, search.timebox)
+    of_one = np.clip(np.rint(solved.weight[len(held) :]), 0, by_cell[held]).astype(np.int64)
+    number = np.zeros((2, kinds.cells.n_cells), dtype=np.int64)
+    number[0, held], number[1, held] = by_cell[held] - of_one, of_one
+    return number.ravel()
 
 
 def _rounded(found: FloatArray, n_rows: int) -> IntArray:
