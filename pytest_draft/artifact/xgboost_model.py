@@ -17,7 +17,7 @@ from pytest_draft.artifact.observations import BoostedSums, Loss, Statements
 from pytest_draft.artifact.xgboost_parts import has_text, number, numbers, part, text, whole
 from pytest_draft.artifact.xgboost_rates import rates_of
 from pytest_draft.artifact.xgboost_settings import NEWEST, OLDEST, stated_rates, tree_settings, unusual
-from pytest_draft.artifact.xgboost_sums import Link, base_score, counted_in, statements_of
+from pytest_draft.artifact.xgboost_sums import Link, base_score, counted_in, statements_of, statements_of_values
 from pytest_draft.artifact.xgboost_trees import read_tree
 from pytest_draft.artifact.xgboost_unread import unread
 from pytest_draft.errors import ArtifactTooBigError, CorruptArtifactError, UnsupportedArtifactError, one_line
@@ -38,6 +38,10 @@ _UNLIKE = (
     "its nodes do not say the same of its learning rate and lambda, as with reg_alpha, max_delta_step, constraints, a "
     "changing learning rate or a training in several parts, or are too few to tell: train it without, and save it by "
     "joblib"
+)
+_BARE = (
+    "its sums of hessians and base weights were removed, and it tells no learning rate and lambda, or is a regressor: "
+    "what its leaves say without these is not used"
 )
 _NOT_WHOLE = (
     "its first trees do not hold whole numbers of rows, as with sample_weight, scale_pos_weight, base_margin or an "
@@ -138,22 +142,27 @@ def booster_of(
     settings = tree_settings(config)
     limit = _limit(objective) if loss == "poisson" else None
     factor = {"softmax": 2.0, "poisson": float(np.exp(np.float32(limit or 0.0)))}.get(loss, 1.0)
-    rates = rates_of(trees, limit or np.inf, stated_rates(settings))
+    is_bare = not any(tree.hessian.any() or tree.step.any() for tree in trees)
+    rates = stated_rates(settings) if is_bare else rates_of(trees, limit or np.inf, stated_rates(settings))
     counted = counted_in(trees, n_scores, loss, base, factor, rates)
     reasons = [not_covered, *_refused(parts, objective, name, in_parallel)]
     reasons += unusual(config, settings, poisson=loss == "poisson")
-    if rates is None:
+    if is_bare and (rates is None or loss in ("squared", "poisson")):
+        reasons.append(_BARE)
+    elif rates is None:
         reasons.append(_UNLIKE)
-    if not counted.is_whole:
+    elif not (is_bare or counted.is_whole):
         reasons.append(_NOT_WHOLE)
     reason = next((one for one in reasons if one is not None), None)
     statements = tuple(
         Statements.none()
         if rates is None or name not in _OBJECTIVES
+        else statements_of_values(tree, factor, rates)
+        if is_bare
         else statements_of(tree, loss, factor, rates, limit, counted)
         for tree in trees
     )
-    is_counted = loss == "squared" and counted.is_whole and name in _OBJECTIVES
+    is_counted = loss == "squared" and not is_bare and counted.is_whole and name in _OBJECTIVES
     if classes is None and name.startswith(_CLASSIFIED):
         classes = tuple(range(max(2, n_scores)))
     forest = Forest(
@@ -164,7 +173,7 @@ def booster_of(
         classes=tuple(classes) if classes is not None and name.startswith(_CLASSIFIED) else None,
         observation=BoostedSums(loss=loss, base=base, statements=statements, single=True, counted=is_counted),
         draws=Draws(),
-        n_samples=counted.n_rows,
+        n_samples=None if is_bare else counted.n_rows,
         sklearn_version=None,
     )
     not_read = tuple(sorted({one_line(path, 120) for path in unread(parts.whole, config, stored)}))

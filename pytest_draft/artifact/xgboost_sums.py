@@ -10,6 +10,7 @@ import numpy as np
 
 from pytest_draft.arrays import FloatArray
 from pytest_draft.artifact.forest import Tree
+from pytest_draft.artifact.boosted_trees import UNKNOWN_ROWS
 from pytest_draft.artifact.observations import Loss, Statements
 from pytest_draft.artifact.xgboost_parts import number
 from pytest_draft.artifact.xgboost_rates import SINGLE, Rates
@@ -162,6 +163,17 @@ def statements_of(
     if loss != "squared":
         parts.insert(0, _statements(nodes, (0, 0, factor), hessian, of_hessian))
     return Statements.joined(parts)
+
+
+def statements_of_values(tree: XGBoostTree, factor: float, rates: Rates) -> Statements:
+    """Return what the leaves of a tree say by their values alone, where its sums were removed."""
+    leaves = tree.tree.leaves
+    step = tree.tree.value[leaves, 0] / rates.learning_rate
+    off = (
+        _ULPS * SINGLE * UNKNOWN_ROWS * (1 + (2 + factor) * np.abs(step)) + 2 * SINGLE * np.abs(step) * rates.reg_lambda
+    )
+    weight = np.stack([np.zeros_like(step), np.ones_like(step), factor * step, np.zeros_like(step)], axis=1)
+    return Statements(leaves, weight, -step * rates.reg_lambda, off)
 
 
 def _statements(
