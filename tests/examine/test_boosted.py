@@ -75,7 +75,7 @@ def judged(tmp_path):
     def judged(model, table, beside=None, **case):
         model.fit(table.drop(columns="label"), table["label"])
         joblib.dump(model, tmp_path / "model.joblib")
-        asked = Case(artifact=str(tmp_path / "model.joblib"), target="label", seconds=20.0, effort=0.1)
+        asked = Case(artifact=str(tmp_path / "model.joblib"), target="label", seconds=20.0, effort=0.02)
         examination, _ = examine(replace(asked, **case), table if beside is None else beside, enough=Enough(POLICY))
         checks = judge(examination, POLICY)
         return verdict_of((check.result, check.counts) for check in checks), examination
@@ -99,7 +99,7 @@ def test_many_rounds_on_few_rows_fail(judged, kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_small_boosters_of_many_rows_pass(judged, kind):
-    verdict, examination = judged(booster(kind, 10, 2), numbers(1_000, n_columns=8))
+    verdict, examination = judged(booster(kind, 10, 2), numbers(1_000, n_columns=6))
     assert verdict == "passed"
     assert examination.informed.bits > 60
 
