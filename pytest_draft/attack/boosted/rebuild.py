@@ -12,6 +12,7 @@ import numpy as np
 
 from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.artifact.observations import BoostedSums
 from pytest_draft.attack.boosted.equations import Equations, Kinds, equations_of, kinds_of
 from pytest_draft.attack.boosted.integer import completed, loose_kinds
 from pytest_draft.attack.boosted.least_squares import sparse_nonnegative
@@ -68,8 +69,8 @@ def rebuild_boosted(forest: Forest, domain: Domain, n_rows: int, search: Search)
     timebox = search.timebox
     with search.clock("build"):
         kinds = kinds_of(forest, domain, timebox)
-        labels_later = boosted(forest).steps is not None and kinds.n_classes == 2
-        if labels_later:
+        n_classes = kinds.n_classes
+        if not _weighs_labels(boosted(forest)):
             kinds = replace(kinds, n_classes=1)
         equations = equations_of(forest, kinds, n_rows, _trees_to_solve(forest, kinds), timebox).scaled()
     search.clock.figures.update(cells=kinds.cells.n_cells, candidates=kinds.n_kinds, groups=1)
@@ -79,12 +80,17 @@ def rebuild_boosted(forest: Forest, domain: Domain, n_rows: int, search: Search)
     if not n_missed:
         with search.clock("certify"):
             proved = prove(equations, number, kinds.n_classes, timebox.part(_PARAMETERS.proof_share))
-    if labels_later:
+    if boosted(forest).steps is not None and n_classes == 2:
         kinds = replace(kinds, n_classes=2)
         with search.clock("labels"):
             number = _labelled(forest, kinds, number, search)
         proved = None if proved is None else proved.without_labels(2)
     return _reconstruction(forest, domain, kinds, number, n_missed, proved, search)
+
+
+def _weighs_labels(said: BoostedSums) -> bool:
+    """Return whether some statement depends on labels."""
+    return any(own.weight[:, [1, 3]].any() for own in said.statements)
 
 
 def _trees_to_solve(forest: Forest, kinds: Kinds) -> list[int]:
@@ -176,6 +182,9 @@ def _reconstruction(
     free = ~kinds.cells.determined[cell]
     status: SolverStatus = "not converged" if n_missed else "consistent"
     certificate = certain = None
+    labelled = forest.classes is None or kinds.n_classes > 1
+    if proved is not None and not labelled:  # a certificate is of cells with their classes
+        proved = replace(proved, fixed=np.zeros_like(proved.fixed))
     if proved is not None:
         certificate, certain = _certificate(kinds, number, proved)
         if certificate.unique and not free.any():
@@ -184,7 +193,7 @@ def _reconstruction(
         status=status,
         rows=rows,
         consistent=rows,
-        labels=label if forest.classes is not None else np.zeros_like(label),
+        labels=label if labelled else None,  # of which nothing is said
         cells=cell,
         free=free,
         ordered=False,
