@@ -14,6 +14,7 @@ from types import FrameType, ModuleType
 
 from studies import (
     agreement,
+    boosted_agreement,
     claims,
     entropy,
     gate,
@@ -49,6 +50,7 @@ STUDIES: Mapping[str, tuple[ModuleType, str]] = {
     ),
     # What the engine proves and claims, on generated instances.
     "agreement": (agreement, "engine, papers' models and enumeration on generated instances"),
+    "boosted-agreement": (boosted_agreement, "boosted trees and enumeration on generated instances"),
     "numeric-agreement": (numeric_agreement, "what is proved of numeric columns, against the truth"),
     "claims": (claims, "what is claimed of generated files, against the truth"),
     "fuzz": (fuzz, "read damaged files of all kinds: valid, or one clear error, and nothing else"),

@@ -33,6 +33,12 @@ _ENOUGH = 1e-3
 _FLAT = 1e-9
 """A direction whose singular value is below this share of the largest is taken for one that changes nothing."""
 
+_RANK = 1e-12
+"""What is below this share of the largest is rounding."""
+
+_ROUNDING = 1e-14
+"""Share of a sum by which the sums that are compared here are off at most."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Proved:
@@ -52,7 +58,7 @@ class Proved:
 
 
 def prove(equations: Equations, number: IntArray, n_classes: int, timebox: TimeBox) -> Proved:
-    """Return what is proved of a dataset that satisfies the equations.
+    """Return what is proved of a dataset that satisfies the equations, among those with as many rows.
 
     Parameters
     ----------
@@ -61,23 +67,26 @@ def prove(equations: Equations, number: IntArray, n_classes: int, timebox: TimeB
     number : ndarray of int64, shape (n_kinds,)
         The dataset's rows of each kind.
     """
-    n_kinds = len(number)
+    n_kinds, n_rows = len(number), int(number.sum())
     equations = _fewer(equations.sharp(), int((number > 0).sum()))
     open_kinds = number > 0
-    while not timebox.over and open_kinds.sum() <= _MOST_OPEN:
+    while not timebox.over and 0 < open_kinds.sum() <= _MOST_OPEN:
         kept = np.flatnonzero(open_kinds)
-        dense = equations.matrix[:, kept].toarray()
-        basis = linalg.qr(dense, mode="economic")[0]
-        more, certificate = _direction(equations, basis, ~open_kinds, timebox)
+        turns = _Turns.of(equations.matrix[:, kept].toarray())
+        more, certificate = _direction(equations, turns.basis, ~open_kinds, timebox)
         if certificate is None:
             if not more.any():
                 break
             open_kinds |= more
             continue
-        if 2 * float(np.abs(certificate) @ equations.tolerance) >= _SURE:
+        if _others(equations, certificate, open_kinds, n_rows) >= _SURE:
             break
-        fixed, fixed_cells = _compared(dense, equations.tolerance, kept, n_kinds, n_classes)
-        return Proved(~open_kinds, fixed | ~open_kinds, fixed_cells)
+        fixed, fixed_cells = ~open_kinds, np.ones(n_kinds // n_classes, dtype=bool)
+        fixed[kept] = turns.fixed(np.eye(len(kept)), equations.tolerance, n_rows)
+        cell, place = np.unique(kept % len(fixed_cells), return_inverse=True)
+        of_cell = (place == np.arange(len(cell))[:, None]).astype(np.float64)
+        fixed_cells[cell] = turns.fixed(of_cell, equations.tolerance, n_rows)
+        return Proved(~open_kinds, fixed, fixed_cells)
     nowhere = np.zeros(n_kinds, dtype=bool)
     return Proved(nowhere, nowhere, nowhere[: n_kinds // n_classes])
 
@@ -104,7 +113,10 @@ def _direction(
         return more, np.zeros(len(equations.total))
     left = equations.matrix[:, others].toarray()
     left -= basis @ (basis.T @ left)
-    size = float(np.sqrt((left**2).sum(axis=0).mean())) or 1.0
+    size = float(np.sqrt((left**2).sum(axis=0).mean()))
+    if size <= _RANK * float(np.sqrt(equations.matrix[:, others].power(2).sum() / len(places))):
+        more[places] = True
+        return more, None
     stacked = sparse.csc_array(np.vstack([left, np.full(left.shape[1], size)]))
     solved = sparse_nonnegative(stacked, np.append(np.zeros(len(left)), size), timebox)
     if solved.ended:
@@ -122,25 +134,51 @@ def _direction(
     return more, None
 
 
-def _compared(
-    dense: FloatArray, tolerance: FloatArray, kept: IntArray, n_kinds: int, n_classes: int
-) -> tuple[BoolArray, BoolArray]:
-    """Return which numbers are the same where only the kept kinds have rows: of kinds, and of cells.
+def _others(equations: Equations, certificate: FloatArray, open_kinds: BoolArray, n_rows: int) -> float:
+    """Return how many rows of other kinds any dataset can hold at most, by a certificate and all roundings."""
+    if open_kinds.all():
+        return 0.0
+    found = equations.matrix.T @ certificate
+    size = np.sqrt(np.asarray(equations.matrix.power(2).sum(axis=0)).ravel())
+    rounding = _ROUNDING * float(np.linalg.norm(certificate)) * size
+    least = float((found - rounding)[~open_kinds].min())
+    if least <= 0:
+        return np.inf
+    of_open = float((np.abs(found) + rounding)[open_kinds].max())
+    return (2 * float(np.abs(certificate) @ equations.tolerance) + 2 * n_rows * of_open) / least
 
-    A number is fixed where no direction that changes nothing changes it, and the tolerances do not reach the next one.
-    """
-    left, size, directions = linalg.svd(dense, full_matrices=False)
-    real = size > _FLAT * size[0]
-    inverse = (directions[real].T / size[real]) @ left[:, real].T
-    flat = directions[~real]
-    n_cells = n_kinds // n_classes
-    of_kind, of_cell = np.zeros((n_kinds, len(kept))), np.zeros((n_cells, len(kept)))
-    of_kind[kept, np.arange(len(kept))] = of_cell[kept % n_cells, np.arange(len(kept))] = 1
 
-    def fixed(asked: FloatArray) -> BoolArray:
-        still = (np.abs(asked @ flat.T) < np.sqrt(_FLAT)).all(axis=1)
-        sure: BoolArray = 2 * np.abs(asked @ inverse) @ tolerance < _SURE
-        both: BoolArray = still & sure
-        return both
+@dataclass(frozen=True, eq=False, repr=False)
+class _Turns:
+    """Singular vectors of the equations over some kinds."""
 
-    return fixed(of_kind), fixed(of_cell)
+    basis: FloatArray
+    """Shape (n_equations, n_real). Of all that these kinds can add to the equations."""
+    size: FloatArray
+    """Shape (n_real,). Descending."""
+    directions: FloatArray
+    """Shape (n_kept, n_kept). Those of `size`, then those that change nothing."""
+
+    @classmethod
+    def of(cls, dense: FloatArray) -> _Turns:
+        """Return those of the equations over these kinds, shape (n_equations, n_kept)."""
+        square, triangle = linalg.qr(dense, mode="economic")
+        left, size, directions = linalg.svd(triangle)  # all directions, also where there are few equations
+        real = size > _RANK * size[0]
+        return cls(square @ left[:, : len(size)][:, real], size[real], directions)
+
+    def fixed(self, asked: FloatArray, tolerance: FloatArray, n_rows: int) -> BoolArray:
+        """Return which sums of numbers are the same in all datasets of so many rows that hold only these kinds.
+
+        Parameters
+        ----------
+        asked : ndarray of float64, shape (n_asked, n_kept)
+            What each number counts in each sum.
+        """
+        sharp = int((self.size > _FLAT * self.size[0]).sum())
+        each = asked @ (self.directions[:sharp].T / self.size[:sharp]) @ self.basis[:, :sharp].T
+        # Two datasets differ by 2 n_rows at most, so by no more in directions that change next to nothing.
+        loose = 2 * n_rows * np.linalg.norm(asked @ self.directions[sharp:].T, axis=1)
+        rounding = 2 * n_rows * _ROUNDING * self.size[0] * np.linalg.norm(each, axis=1)
+        sure: BoolArray = 2 * np.abs(each) @ tolerance + loose + rounding < _SURE
+        return sure
