@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from pytest_draft.arrays import AnyArray, FloatArray
-from pytest_draft.artifact.boosted_parts import hessians_of_gains
-from pytest_draft.artifact.boosted_trees import (
+from pytest_draft.artifact.boosted_children import hessians_of_gains
+from pytest_draft.artifact.boosted_estimators import (
     EPSILON,
     UNKNOWN_ROWS,
     Boosted,

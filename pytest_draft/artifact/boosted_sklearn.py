@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from pytest_draft.arrays import FloatArray
-from pytest_draft.artifact.boosted_parts import means_of_pairs
-from pytest_draft.artifact.boosted_trees import (
+from pytest_draft.artifact.boosted_children import means_of_pairs
+from pytest_draft.artifact.boosted_estimators import (
     EPSILON,
     UNKNOWN_ROWS,
     Boosted,

@@ -7,7 +7,6 @@ model has some: such models are not read.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,19 +16,17 @@ from typing import Any
 import numpy as np
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
-from pytest_draft.artifact.booster_trees import Splits
+from pytest_draft.artifact.boosted_tree import STEPS, Splits
 from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.flatbuffers import Table
-from pytest_draft.errors import ArtifactTooBigError, CorruptArtifactError, UnsupportedArtifactError, one_line
+from pytest_draft.artifact.json_text import json_content
+from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError
 
 _CBM = b"CBM1"
 _JSON = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*\{\s*\"(?:ctr_data|features_info|model_info|oblivious_trees|scale_and_bias|trees)\"\s*:"
 )
 _INSIDE = b'"features_info"'
-_MOST_VALUES = 10_000_000
-"""Most values of a JSON text: each takes some 40 bytes when it is parsed."""
-
 _DEEPEST = 24
 """Levels of a tree of which all leaves are stored; CatBoost itself grows 16."""
 
@@ -112,35 +109,11 @@ def parts_of(packed: bytes, budget: Budget) -> ModelParts:
     return _of_cbm(packed, budget) if packed.startswith(_CBM) else _of_json(packed, budget)
 
 
-def _parsed(packed: bytes, budget: Budget) -> Any:
-    """Return what a JSON text says."""
-    if packed.count(b",") + packed.count(b"[") + packed.count(b"{") > _MOST_VALUES:
-        raise ArtifactTooBigError(f"its JSON has more than {_MOST_VALUES} values: save the model as .cbm, smaller")
-    budget.spend_copy(len(packed))
-    try:
-        return json.loads(packed, object_pairs_hook=_once, parse_constant=_no_number)
-    except RecursionError:
-        raise CorruptArtifactError("its JSON is nested too deep") from None
-    except ValueError as error:
-        raise CorruptArtifactError(f"not valid JSON: {one_line(error)}") from None
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result = dict(pairs)
-    if len(result) != len(pairs):
-        raise ValueError("an object has a key twice")
-    return result
-
-
-def _no_number(_: str) -> object:
-    raise ValueError("NaN and infinity are no numbers of JSON")
-
-
 # As JSON
 
 
 def _of_json(packed: bytes, budget: Budget) -> ModelParts:
-    content = _dict(_parsed(packed, budget), "its JSON")
+    content = _dict(json_content(packed, budget), "its JSON")
     features = _dict(content.get("features_info"), "features_info")
     if "ctr_data" in content or set(features) - {"float_features", "cat_features_hash", "categorical_features"}:
         raise UnsupportedArtifactError(_CATEGORIES)
@@ -201,9 +174,9 @@ def _json_split(stored: Any, columns: _Columns) -> tuple[int, float]:
         raise UnsupportedArtifactError(_CATEGORIES)
     position: Any = split.get("float_feature_index")
     border: Any = split.get("border")
-    if type(position) is not int or not 0 <= position < len(columns.place) or type(border) not in (int, float):
+    if type(position) is not int or not 0 <= position < len(columns.place):
         raise CorruptArtifactError("a split of its CatBoost model is malformed")
-    return position, float(border)
+    return position, float(_floats([border], "the border of a split")[0])
 
 
 def _nested(stored: Any, index: int, columns: _Columns, n_scores: int, budget: Budget) -> Grown:
@@ -213,6 +186,7 @@ def _nested(stored: Any, index: int, columns: _Columns, n_scores: int, budget: B
     tested: list[tuple[int, float]] = []
     values: list[FloatArray] = []
     weights: dict[int, object] = {}
+    budget.spend_opcode(STEPS)
     ahead: list[tuple[Any, list[int] | None, int]] = [(stored, None, 0)]
     while ahead:
         one, of_parent, parent = ahead.pop()
@@ -352,7 +326,7 @@ def unrolled(
         raise CorruptArtifactError(f"tree {index}: it does not have a value for each of its leaves")
     n_inner = 2**depth - 1
     n_nodes = 2 * n_inner + 1
-    budget.spend_opcode()
+    budget.spend_opcode(STEPS)
     here = np.arange(n_nodes)
     inner = here < n_inner
     level = np.repeat(np.arange(depth), 2 ** np.arange(depth))
@@ -404,7 +378,7 @@ def _parts(
 ) -> ModelParts:
     if not grown:
         raise UnsupportedArtifactError("it holds a CatBoost model without trees: train it before saving it")
-    parameters, classes = (_parsed(one.encode(), budget) if isinstance(one, str) and one else one for one in said)
+    parameters, classes = (json_content(one.encode(), budget) if isinstance(one, str) and one else one for one in said)
     return ModelParts(
         columns.n_features,
         columns.names,

@@ -26,8 +26,8 @@ from dataclasses import replace
 import numpy as np
 
 from pytest_draft.arrays import AnyArray, FloatArray
+from pytest_draft.artifact.boosted_tree import checked_tree
 from pytest_draft.artifact.booster_model import BoosterModel
-from pytest_draft.artifact.booster_trees import checked_tree
 from pytest_draft.artifact.budget import Budget, Limits
 from pytest_draft.artifact.catboost_files import Grown, ModelParts, is_catboost, parts_of
 from pytest_draft.artifact.catboost_parameters import LOSSES, LeafEstimation, leaf_estimation
@@ -186,6 +186,8 @@ def _classes(parts: ModelParts, loss: str) -> tuple[object, ...] | None:
     labels = stored.get("class_to_label", list(range(count)))
     if labels != list(range(count)) or len(set(names)) != count:
         raise CorruptArtifactError("the classes of its CatBoost model are not in order, or there twice")
+    if any(type(one) in (int, float) and not abs(one) < 2**53 for one in names):
+        raise CorruptArtifactError("the classes of its CatBoost model are out of range")
     return tuple(float(one) if kind == "Float" and type(one) is int else one for one in names)
 
 

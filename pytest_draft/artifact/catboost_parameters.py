@@ -68,6 +68,9 @@ _NEEDED: dict[tuple[str, str], tuple[tuple[object, ...], str]] = {
 }
 """What each must be, where it is stored, and what it means else."""
 
+_MOST_STEPS = 100
+"""Most steps of a leaf: each is computed again, many times over."""
+
 
 @dataclass(frozen=True)
 class LeafEstimation:
@@ -134,11 +137,17 @@ def _estimation(parameters: dict[str, Any], loss: Loss, n_trees: int, n_scores: 
     method = tree.get("leaf_estimation_method")
     if method not in ("Newton", "Gradient"):
         return f"its leaves' values were found by a way that is not covered ({one_line(str(method)[:40], 40)})"
+    steps = int(_number(tree, "leaf_estimation_iterations", 1))
+    if steps > _MOST_STEPS:
+        return (
+            f"it was trained with leaf_estimation_iterations = {steps}, and up to {_MOST_STEPS} are covered: train it "
+            "with fewer"
+        )
     return LeafEstimation(
         loss=loss,
         learning_rate=_single(_number(boosting, "learning_rate", 1e-30)),
         l2=_single(_number(tree, "l2_leaf_reg", 0)),
-        steps=int(_number(tree, "leaf_estimation_iterations", 1)),
+        steps=steps,
         newton=method == "Newton",
         backtracking=tree.get("leaf_estimation_backtracking", "AnyImprovement") != "No",
     )

@@ -22,8 +22,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pytest_draft.arrays import FloatArray
+from pytest_draft.artifact.boosted_tree import STEPS, Splits, checked_tree
 from pytest_draft.artifact.booster_model import BoosterModel
-from pytest_draft.artifact.booster_trees import Splits, checked_tree
 from pytest_draft.artifact.budget import Budget, Limits
 from pytest_draft.artifact.contents import Contents
 from pytest_draft.artifact.draws import Draws
@@ -210,6 +210,7 @@ class _Reader:
 
     def _tree(self, index: int, fields: Fields) -> tuple[Tree, _Leaves]:
         where = f"tree {index}"
+        self._budget.spend_opcode(STEPS)
         n_leaves = integer(fields, "num_leaves", where, 1, _MOST_LEAVES)
         n_inner = n_leaves - 1
         self._budget.spend_copy(64 * (n_inner + n_leaves))

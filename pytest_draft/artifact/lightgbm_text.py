@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -28,6 +29,10 @@ _OF_HEADER = frozenset(
 )
 _LONGEST_PARAMETER = 4096
 """Characters of a parameter that is kept; a longer one could hold data."""
+
+_NUMBERS = re.compile(r"[-+.\dEefin]{1,32}(?: [-+.\dEefin]{1,32})*", re.ASCII)
+_WHOLE_NUMBERS = re.compile(r"-?\d{1,18}(?: -?\d{1,18})*", re.ASCII)
+"""Of what numbers consist: an array of texts takes for each as much as for the longest one."""
 
 Fields = dict[str, str]
 
@@ -126,8 +131,8 @@ def floats(fields: Fields, name: str, count: int, where: str, *, finite: bool = 
     CorruptArtifactError
     """
     try:
-        found = np.array(fields.get(name, "").split(), dtype=np.float64)
-    except (ValueError, OverflowError):
+        found = np.array(_split(fields, name, _NUMBERS), dtype=np.float64)
+    except ValueError:
         raise CorruptArtifactError(f"{where}: {name} is not a list of numbers") from None
     if len(found) != count or np.isnan(found).any() or (finite and np.isinf(found).any()):
         raise CorruptArtifactError(f"{where}: {name} does not have {count} numbers")
@@ -142,12 +147,20 @@ def integers(fields: Fields, name: str, count: int, where: str) -> IntArray:
     CorruptArtifactError
     """
     try:
-        found = np.array(fields.get(name, "").split() or np.empty(0, "U1")).astype(np.int64)
-    except (ValueError, OverflowError):
+        found = np.array([int(one) for one in _split(fields, name, _WHOLE_NUMBERS)], dtype=np.int64)
+    except ValueError:
         raise CorruptArtifactError(f"{where}: {name} is not a list of whole numbers") from None
     if len(found) != count:
         raise CorruptArtifactError(f"{where}: {name} does not have {count} whole numbers")
     return found
+
+
+def _split(fields: Fields, name: str, form: re.Pattern[str]) -> list[str]:
+    """Return the parts of a field, none where it is empty; ValueError where it is not of a form."""
+    value = fields.get(name, "").strip(" ")
+    if value and not form.fullmatch(value):
+        raise ValueError
+    return value.split()
 
 
 def integer(fields: Fields, name: str, where: str, least: int, most: int) -> int:

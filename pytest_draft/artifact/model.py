@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_draft.artifact.account import NO_ACCOUNT, Account, account_of
+from pytest_draft.artifact.boosted_tree import require_range
 from pytest_draft.artifact.booster_model import BoosterModel
 from pytest_draft.artifact.booster_records import READERS
 from pytest_draft.artifact.budget import Budget
@@ -20,6 +21,7 @@ from pytest_draft.artifact.estimators import ForestReader
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.greedy import GREEDY, greedy_rule_list
 from pytest_draft.artifact.objects import Object, with_article
+from pytest_draft.artifact.observations import BoostedSums
 from pytest_draft.artifact.onnx_model import OnnxModel
 from pytest_draft.artifact.origin import ORIGINAL, Origin
 from pytest_draft.artifact.places import FoundModel, models_in
@@ -79,6 +81,7 @@ def view(root: object, budget: Budget, place: str | None = None) -> View:
     estimator, wrappers, transformers = model.estimator, model.wrappers, model.transformers
     booster, inner = _read(estimator, budget)
     forest = booster.forest
+    _require_range(forest)
     encoder = transformers.encoder(forest.n_features)
     parts = (*wrappers, *transformers.parts, estimator, *inner)
     paths = {path for part in parts for path in part.not_read()}.union(booster.not_read)
@@ -168,13 +171,20 @@ def view_of_onnx(onnx: OnnxModel) -> View:
 
 def view_of_booster(booster: BoosterModel) -> View:
     """Return the view of a file in a format of a library of boosted trees."""
+    forest = booster.forest
+    _require_range(forest)
     return View(
-        _holds(booster.forest),
-        booster.forest,
+        _holds(forest),
+        forest,
         booster.not_read,
         not_covered=booster.not_covered,
         contents=booster.contents,
     )
+
+
+def _require_range(forest: Forest) -> None:
+    if isinstance(forest.observation, BoostedSums):
+        require_range(forest.observation, forest.trees)
 
 
 def _holds(forest: Forest) -> str:

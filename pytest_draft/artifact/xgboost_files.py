@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
 from pytest_draft.artifact.booster_model import BoosterModel
 from pytest_draft.artifact.budget import Budget, Limits
+from pytest_draft.artifact.json_text import json_content
 from pytest_draft.artifact.ubjson import decode
 from pytest_draft.artifact.xgboost_model import booster_of
-from pytest_draft.errors import ArtifactTooBigError, CorruptArtifactError, UnsupportedArtifactError, one_line
+from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError
 
 _TOP = rb"(?:learner|version|Config|Model)"
 _JSON = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{\s*\"" + _TOP + rb"\"\s*:")
@@ -19,8 +19,6 @@ _INSIDE = b"gradient_booster"
 """A name that stands in every booster, and in no other file that begins like one."""
 
 _OLD = (b"binf", b"bs64", b"CONFIG-offset:")
-_MOST_VALUES = 10_000_000
-"""Most values of a JSON text: each takes some 40 bytes when it is parsed."""
 
 
 def read_xgboost(packed: bytes, limits: Limits) -> BoosterModel | None:
@@ -66,31 +64,8 @@ def booster_in_bytes(packed: bytes, budget: Budget, kind: str, **known: Any) -> 
         raise UnsupportedArtifactError(
             "it holds a booster of XGBoost in a format that XGBoost has given up: load it and save it again as .json"
         )
-    content = decode(packed, budget) if _UBJSON.match(packed) else _parsed(packed, budget)
+    content = decode(packed, budget) if _UBJSON.match(packed) else json_content(packed, budget, finite=False)
     if not isinstance(content, dict):
         raise CorruptArtifactError("its booster is no object of JSON")
     config = content.get("Config") if "Model" in content else None
     return booster_of(content.get("Model", content), config, budget, kind, **known)
-
-
-def _parsed(packed: bytes, budget: Budget) -> object:
-    """Return what a JSON text says."""
-    if packed.count(b",") + packed.count(b"[") + packed.count(b"{") > _MOST_VALUES:
-        raise ArtifactTooBigError(
-            f"its JSON has more than {_MOST_VALUES} values: save the booster as .ubj, which is smaller"
-        )
-    budget.spend_copy(len(packed))
-    try:
-        return json.loads(packed, object_pairs_hook=_once)
-    except RecursionError:
-        raise CorruptArtifactError("its JSON is nested too deep") from None
-    except ValueError as error:
-        raise CorruptArtifactError(f"not valid JSON: {one_line(error)}") from None
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of JSON, whose keys must be different."""
-    result = dict(pairs)
-    if len(result) != len(pairs):
-        raise ValueError("an object has a key twice")
-    return result

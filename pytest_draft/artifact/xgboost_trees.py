@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pytest_draft.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from pytest_draft.artifact.boosted_tree import STEPS
 from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.forest import Tree
 from pytest_draft.artifact.validate import is_sound
@@ -61,6 +62,7 @@ def read_tree(content: object, index: int, n_features: int, budget: Budget) -> X
         If it is deeper than the limits allow.
     """
     path = f"tree {index}"
+    budget.spend_opcode(STEPS)
     if not isinstance(content, dict):
         raise CorruptArtifactError(f"{path} is no object")
     parameters = part(content, "tree_param", path)

@@ -10,9 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import (
     GradientBoostingClassifier,
-    GradientBoostingRegressor,
     HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
 )
 
 from pytest_draft.advice.owner import owner_of

@@ -36,8 +36,8 @@ class Statements:
     node: IntArray
     """Shape (n_statements,). Of the tree."""
     weight: FloatArray
-    """Shape (n_statements, 4). What a row adds for itself, its gradient, its hessian and the square of its gradient, as
-    they were before the tree was added.
+    """Shape (n_statements, 4). What a row adds for itself, its gradient, its hessian and the square of its gradient,
+    all before the tree was added.
     """
     total: FloatArray
     """Shape (n_statements,)."""

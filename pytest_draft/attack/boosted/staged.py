@@ -12,6 +12,9 @@ from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.observations import BoostedSums, Loss
 from pytest_draft.attack.descent import leaf_positions
 
+_LARGEST = 300.0
+"""Beyond this, probabilities are 0 or 1 and means out of any range; the exponential's square is still a number."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stage:
@@ -87,14 +90,15 @@ def sensitivities(loss: Loss, score: FloatArray) -> tuple[FloatArray, FloatArray
         Both of the same shape.
     """
     if loss == "logistic":
-        p = 1 / (1 + np.exp(-score))
+        p = 1 / (1 + np.exp(np.minimum(-score, _LARGEST)))
         return p, p * (1 - p)
     if loss == "softmax":
         p = np.exp(score - score.max(axis=0))
         p /= p.sum(axis=0)
         return p, p * (1 - p)
     if loss == "poisson":
-        return np.exp(score), np.exp(score)
+        mean = np.exp(np.minimum(score, _LARGEST))
+        return mean, mean
     return score, np.ones_like(score)
 
 

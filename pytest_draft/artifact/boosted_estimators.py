@@ -1,4 +1,4 @@
-"""What readers of boosted trees share: what one has found, and what trees say once their counts add up or do not."""
+"""What the readers of scikit-learn's boosted trees share: what one has found, and whether counts add up."""
 
 from __future__ import annotations
 

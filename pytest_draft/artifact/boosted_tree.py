@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.forest import Tree
+from pytest_draft.artifact.observations import BoostedSums
 from pytest_draft.artifact.validate import is_sound
 from pytest_draft.errors import CorruptArtifactError
 
+STEPS = 40
+"""As how many steps a tree counts, however small it is, in a format that is no pickle."""
+
 _LARGEST_COUNT = 2**53
+_LARGEST_SCORE = 1e30
+"""Scores above this, and their squares, could not be added up in single and in double precision."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +86,29 @@ def checked_tree(index: int, splits: Splits, n_features: int, value: FloatArray,
         array.setflags(write=False)
     tree.n_distinct.setflags(write=False)
     return tree
+
+
+def require_range(said: BoostedSums, trees: Sequence[Tree]) -> None:
+    """Require that scores, and what trees say, stay within what can be computed with.
+
+    Parameters
+    ----------
+    said : BoostedSums
+        What the trees say.
+    trees : sequence of Tree
+        With what their leaves add.
+
+    Raises
+    ------
+    CorruptArtifactError
+        Also where a tolerance is so large that a statement would say nothing.
+    """
+    reach = float(np.abs(said.base).max(initial=0.0)) + sum(float(np.abs(tree.value).max()) for tree in trees)
+    if not reach <= _LARGEST_SCORE:
+        raise CorruptArtifactError("the scores of its trees are out of range")
+    for index, own in enumerate(said.statements):
+        if not all(np.isfinite(numbers).all() for numbers in (own.weight, own.total, own.tolerance)):
+            raise _corrupt(index, "what it says of its rows is out of range")
 
 
 def _corrupt(index: int, what: str) -> CorruptArtifactError:
