@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from pytest_draft.arrays import FloatArray
-from pytest_draft.artifact.boosted_trees import UNKNOWN_ROWS
+from pytest_draft.artifact.boosted_estimators import UNKNOWN_ROWS
 from pytest_draft.artifact.forest import Tree
 from pytest_draft.artifact.observations import Loss, Statements
 from pytest_draft.artifact.xgboost_parts import number
