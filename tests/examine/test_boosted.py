@@ -10,7 +10,9 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import (
     GradientBoostingClassifier,
+    GradientBoostingRegressor,
     HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
 )
 
 from pytest_draft.advice.owner import owner_of
