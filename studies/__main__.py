@@ -14,6 +14,7 @@ from types import FrameType, ModuleType
 
 from studies import (
     agreement,
+    boosted,
     boosted_agreement,
     claims,
     entropy,
@@ -41,6 +42,7 @@ from studies.papers import command as papers
 STUDIES: Mapping[str, tuple[ModuleType, str]] = {
     # The whole gate, by the real pytest.
     "gate": (gate, "judge forests trained on public data, by the real pytest"),
+    "boosted": (boosted, "what comes back of the rows of boosted trees, by library"),
     "verdicts": (verdicts, "which of a grid of forests get a verdict, and whether another judgement agrees"),
     "startup": (startup, "what the plugin costs a pytest run, unused and where it judges"),
     "reading": (reading, "what reading a model file costs beside joblib.load"),
