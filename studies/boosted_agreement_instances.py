@@ -39,7 +39,7 @@ _MOST_VECTORS = 24
 
 _LEAST_ROWS, _MOST_ROWS = 6, 12
 
-_ROUNDS = (1, 1, 2, 3, 6)
+_ROUNDS = (1, 1, 2, 4, 12)
 """Few, so that one table or many satisfy what the trees state."""
 
 _CHANGED = 1 / 6
@@ -186,7 +186,7 @@ def _common(rng: np.random.Generator) -> dict[str, Any]:
     return {
         "rounds": int(rng.choice(_ROUNDS)),
         "rate": float(rng.choice([0.1, 0.3, 1.0])),
-        "depth": int(rng.choice([1, 1, 2, 3])),
+        "depth": int(rng.choice([1, 1, 2, 3, 4])),
         "l2": float(rng.choice([0.0, 0.5, 1.0])),
         "least": int(rng.integers(1, 4)),
         "seed": int(rng.integers(2**31)),

@@ -95,12 +95,12 @@ def kinds_of(forest: Forest, domain: Domain, timebox: TimeBox) -> Kinds:
             )
         if counted:
             alive &= tree.n_distinct[tree.leaves][leaf] > 0
+            if not alive.any():
+                raise InfeasibleError
             if alive.mean() < _COMPACT_BELOW:
                 vectors, leaves = vectors[alive], [one[alive] for one in leaves]
                 columns, alive = np.ascontiguousarray(vectors.T), np.ones(int(alive.sum()), dtype=bool)
     vectors, leaves = vectors[alive], [one[alive] for one in leaves]
-    if not len(vectors):
-        raise InfeasibleError
     cells, of_vector = merged_cells(domain, vectors, leaves, np.zeros(len(vectors), dtype=np.int64))
     first = np.unique(of_vector, return_index=True)[1]
     return Kinds(cells, vectors[first], forest.n_classes)

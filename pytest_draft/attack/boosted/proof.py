@@ -21,8 +21,14 @@ from pytest_draft.timebox import TimeBox
 _MOST_OPEN = 1_500
 """Kinds whose numbers are compared with each other, at most."""
 
-_MOST_ENTRIES = 40_000_000
-"""Most coefficients that are written out."""
+_ENTRIES = 40_000_000
+"""Coefficients that are written out."""
+
+_MOST_ENTRIES = 100_000_000
+"""The same where they are fewer equations than three for each kind that has rows."""
+
+_BLOCK = 20_000
+"""Kinds that are looked at side by side."""
 
 _SURE = 0.5
 """A number of rows that can differ by less than this from a whole number is that number. Half of what would do."""
@@ -94,7 +100,7 @@ def prove(equations: Equations, number: IntArray, n_classes: int, timebox: TimeB
 def _fewer(equations: Equations, n_held: int) -> Equations:
     """Return as many of the equations as are looked at: what follows from a part of them follows from all."""
     n_equations, n_kinds = equations.matrix.shape
-    most = max(_MOST_ENTRIES // n_kinds, 3 * n_held)
+    most = max(_ENTRIES // n_kinds, min(3 * n_held, _MOST_ENTRIES // n_kinds), 1)
     if n_equations <= most:
         return equations
     chosen = np.unique(np.linspace(0, n_equations - 1, most).astype(np.int64))
@@ -111,13 +117,19 @@ def _direction(
     more, places = np.zeros(len(others), dtype=bool), np.flatnonzero(others)
     if not len(places):
         return more, np.zeros(len(equations.total))
-    left = equations.matrix[:, others].toarray()
-    left -= basis @ (basis.T @ left)
-    size = float(np.sqrt((left**2).sum(axis=0).mean()))
-    if size <= _RANK * float(np.sqrt(equations.matrix[:, others].power(2).sum() / len(places))):
+    extra = sparse.csc_array((1, len(places)))
+    both = sparse.vstack([equations.matrix[:, places], extra], format="csc").toarray(order="F")
+    left = both[:-1]
+    before = float(np.linalg.norm(left))
+    for start in range(0, len(places), _BLOCK):
+        part = left[:, start : start + _BLOCK]
+        part -= basis @ (basis.T @ part)
+    after = float(np.linalg.norm(left))
+    if after <= _RANK * before:
         more[places] = True
         return more, None
-    stacked = sparse.csc_array(np.vstack([left, np.full(left.shape[1], size)]))
+    both[-1] = size = after / np.sqrt(len(places))
+    stacked = _written_out(both)
     solved = sparse_nonnegative(stacked, np.append(np.zeros(len(left)), size), timebox)
     if solved.ended:
         return more, None
@@ -132,6 +144,14 @@ def _direction(
     else:
         more[places[solved.weight > _ENOUGH * solved.weight.max()]] = True
     return more, None
+
+
+def _written_out(dense: FloatArray) -> sparse.csc_array:
+    """Return a matrix in Fortran's order as a sparse one that shares its memory."""
+    n_rows, n_columns = dense.shape
+    places = np.tile(np.arange(n_rows, dtype=np.int32), n_columns)
+    starts = np.arange(0, dense.size + 1, n_rows, dtype=np.int32)
+    return sparse.csc_array((dense.reshape(-1, order="F"), places, starts), shape=dense.shape)
 
 
 def _others(equations: Equations, certificate: FloatArray, open_kinds: BoolArray, n_rows: int) -> float:

@@ -22,6 +22,7 @@ from pytest_draft.attack.boosted.steps import label_equations
 from pytest_draft.attack.filling import Filling
 from pytest_draft.attack.search import Search
 from pytest_draft.domain import Domain
+from pytest_draft.errors import OutOfTimeError
 from pytest_draft.facts.certificate import Bounds, Certificate
 from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.facts.status import SolverStatus
@@ -76,16 +77,19 @@ def rebuild_boosted(forest: Forest, domain: Domain, n_rows: int, search: Search)
     search.clock.figures.update(cells=kinds.cells.n_cells, candidates=kinds.n_kinds, groups=1)
     with search.clock("solve"):
         number, n_missed = _whole_numbers(forest, kinds, equations, n_rows, search)
-    proved = None
+    proved, labelled = None, True
     if not n_missed:
         with search.clock("certify"):
             proved = prove(equations, number, kinds.n_classes, timebox.part(_PARAMETERS.proof_share))
     if boosted(forest).steps is not None and n_classes == 2:
         kinds = replace(kinds, n_classes=2)
         with search.clock("labels"):
-            number = _labelled(forest, kinds, number, search)
+            found = _labelled(forest, kinds, number, search)
+        labelled = found is not None
+        number = np.append(number, np.zeros_like(number)) if found is None else found
         proved = None if proved is None else proved.without_labels(2)
-    return _reconstruction(forest, domain, kinds, number, n_missed, proved, search)
+    rebuilt = _reconstruction(forest, domain, kinds, number, n_missed, proved, search)
+    return rebuilt if labelled else replace(rebuilt, labels=None)
 
 
 def _weighs_labels(said: BoostedSums) -> bool:
@@ -118,8 +122,16 @@ def _trees_to_solve(forest: Forest, kinds: Kinds) -> list[int]:
 def _whole_numbers(
     forest: Forest, kinds: Kinds, equations: Equations, n_rows: int, search: Search
 ) -> tuple[IntArray, int]:
-    """Return whole numbers of rows, and how many statements of all trees they miss."""
+    """Return whole numbers of rows, and how many statements of all trees they miss.
+
+    Raises
+    ------
+    OutOfTimeError
+        Where nothing was found in time.
+    """
     solved = sparse_nonnegative(equations.matrix, equations.total, search.timebox)
+    if solved.ended and not solved.weight.any():
+        raise OutOfTimeError
     best = _rounded(solved.weight, n_rows)
     least = missed_by(forest, kinds, best)
     if not least:
@@ -138,11 +150,16 @@ def _whole_numbers(
     return best, least
 
 
-def _labelled(forest: Forest, kinds: Kinds, by_cell: IntArray, search: Search) -> IntArray:
-    """Return numbers of rows by class, from those of each cell."""
-    equations = label_equations(forest, kinds, by_cell, search.timebox).scaled()
+def _labelled(forest: Forest, kinds: Kinds, by_cell: IntArray, search: Search) -> IntArray | None:
+    """Return numbers of rows by class, from those of each cell; None where the time was out before."""
+    try:
+        equations = label_equations(forest, kinds, by_cell, search.timebox).scaled()
+    except OutOfTimeError:
+        return None
     held = np.flatnonzero(by_cell)
     solved = sparse_nonnegative(equations.matrix, equations.total, search.timebox)
+    if solved.ended:
+        return None
     of_one = np.clip(np.rint(solved.weight[len(held) :]), 0, by_cell[held]).astype(np.int64)
     number = np.zeros((2, kinds.cells.n_cells), dtype=np.int64)
     number[0, held], number[1, held] = by_cell[held] - of_one, of_one
@@ -150,15 +167,12 @@ def _labelled(forest: Forest, kinds: Kinds, by_cell: IntArray, search: Search) -
 
 
 def _rounded(found: FloatArray, n_rows: int) -> IntArray:
-    """Return whole numbers that add up to the number of rows, the nearest ones."""
-    number = np.floor(found)
-    rest = found - number
+    """Return whole numbers that add up to the number of rows, the nearest ones in proportion."""
+    share = found if found.any() else np.ones_like(found)
+    share = share * (n_rows / share.sum())
+    number = np.floor(share)
     short = n_rows - int(number.sum())
-    if short > 0:
-        number[np.argsort(-rest, kind="stable")[:short]] += 1
-    elif short < 0:
-        held = np.flatnonzero(number > 0)
-        number[held[np.argsort(rest[held], kind="stable")[:-short]]] -= 1
+    number[np.argsort(number - share, kind="stable")[: max(short, 0)]] += 1
     whole: IntArray = number.astype(np.int64)
     return whole
 
