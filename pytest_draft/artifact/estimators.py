@@ -33,9 +33,9 @@ from pytest_draft.facts.privacy import Mechanism, Privacy
 SUPPORTED = (
     "supported are RandomForest, ExtraTrees, DecisionTree, ExtraTree, IsolationForest, AdaBoostClassifier, Bagging of "
     "trees, (Hist)GradientBoosting, XGBoost, LightGBM and CatBoost, alone or in a Pipeline, a search, Voting, "
-    "Stacking, a dict or a list, private forests of pytest_draft.dp and diffprivlib, rule lists of imodels and CORELS, "
-    "and classifiers converted by skl2onnx; of anything else save each forest alone, with the table it was fitted on "
-    "(docs/how-to/pipelines.md, any other step)"
+    "Stacking, a dict or a list, private forests of pytest_draft.dp and diffprivlib, rule lists of imodels and CORELS "
+    "alone, and classifiers converted by skl2onnx; of anything else save each forest alone, with the table it was "
+    "fitted on (docs/how-to/pipelines.md, any other step)"
 )
 """What a file can hold to be judged, for messages."""
 

@@ -17,6 +17,7 @@ rows times that: where it is not, rows had weights or scores of their own, which
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,7 +26,7 @@ from pytest_draft.arrays import FloatArray
 from pytest_draft.artifact.boosted_tree import STEPS, Splits, checked_tree
 from pytest_draft.artifact.booster_model import BoosterModel
 from pytest_draft.artifact.budget import Budget, Limits
-from pytest_draft.artifact.contents import Contents
+from pytest_draft.artifact.contents import Contents, stored_numbers
 from pytest_draft.artifact.draws import Draws
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.artifact.lightgbm_parameters import not_covered_parameter
@@ -54,6 +55,9 @@ _CATEGORICAL, _DEFAULT_LEFT = 1, 2
 _MISSING_NONE, _MISSING_ZERO, _MISSING_NAN = 0, 1, 2
 _ZERO = 1e-35
 """LightGBM's zero: up to here a number is none, and what it prints is rounded up from that."""
+
+_RANGE = re.compile(r"\[([-+.\deEinf]{1,32}):([-+.\deEinf]{1,32})\]", re.ASCII)
+"""What ``feature_infos`` say of a column of numbers."""
 
 _MOST_COLUMNS = 2**24
 _MOST_LEAVES = 2**24
@@ -173,8 +177,20 @@ class _Reader:
             equations = _Equations(forest, leaves, self._model.parameters, self._options)
             forest, not_covered = equations.stated(), equations.not_covered
         opaque = ("(text between the fields)",) if model.not_understood else ()
-        not_read = ("feature_importances", "feature_infos", "split_gain", *opaque)
-        return BoosterModel(forest, not_covered, not_read, Contents(opaque=opaque))
+        not_read = ("feature_importances", "split_gain", *opaque)
+        learned = (stored_numbers("feature_infos", self._ranges()),)
+        return BoosterModel(forest, not_covered, not_read, Contents(opaque=opaque, learned=learned))
+
+    def _ranges(self) -> FloatArray:
+        """Return the least and the largest value of each column, shape (n_columns, 2); NaN where they are not known."""
+        stored = self._model.header.get("feature_infos", "").split()
+        if len(stored) != self._n_features:
+            raise CorruptArtifactError(f"its header does not have feature_infos of {self._n_features} columns")
+        found = [match.groups() if (match := _RANGE.fullmatch(one)) else ("nan", "nan") for one in stored]
+        try:
+            return np.array(found, dtype=np.float64)
+        except ValueError:
+            raise CorruptArtifactError("its header: feature_infos are not ranges of numbers") from None
 
     def _objective_and_options(self) -> tuple[str, dict[str, str]]:
         """Return the objective and what stands behind its name, such as the number of classes."""

@@ -103,7 +103,12 @@ def view(root: object, budget: Budget, place: str | None = None) -> View:
     found = _with_contents(
         found, root, budget, records, judged, frozenset().union(*(part.asked for part in parts)), elsewhere=elsewhere
     )
-    contents = replace(found.contents, opaque=(*found.contents.opaque, *booster.contents.opaque))
+    contents, inside_booster = found.contents, booster.contents
+    contents = replace(
+        contents,
+        opaque=(*contents.opaque, *inside_booster.opaque),
+        learned=(*contents.learned, *inside_booster.learned),
+    )
     return replace(found, contents=contents)
 
 

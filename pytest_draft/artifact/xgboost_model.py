@@ -10,7 +10,7 @@ import numpy as np
 
 from pytest_draft.artifact.booster_model import BoosterModel
 from pytest_draft.artifact.budget import Budget
-from pytest_draft.artifact.contents import Contents
+from pytest_draft.artifact.contents import Contents, Stored, stored_numbers
 from pytest_draft.artifact.draws import Draws
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.observations import BoostedSums, Loss, Statements
@@ -177,7 +177,22 @@ def booster_of(
         sklearn_version=None,
     )
     not_read = tuple(sorted({one_line(path, 120) for path in unread(parts.whole, config, stored)}))
-    return BoosterModel(forest, reason, not_read, Contents(opaque=not_read))
+    contents = Contents(opaque=not_read, learned=_conditions(forest))
+    return BoosterModel(forest, reason, not_read, contents)
+
+
+def _conditions(forest: Forest) -> tuple[Stored, ...]:
+    """Return what each column is compared with: by ``tree_method`` *hist* and *approx* these are values of rows."""
+    feature = np.concatenate([tree.feature[tree.left >= 0] for tree in forest.trees])
+    threshold = np.concatenate([tree.threshold[tree.left >= 0] for tree in forest.trees]).astype(np.float32)
+    condition = np.nextafter(threshold, np.float32(np.inf)).astype(np.float64)
+    order = np.lexsort((condition, feature))
+    columns, starts = np.unique(feature[order], return_index=True)
+    parts = np.split(condition[order], starts[1:])
+    return tuple(
+        stored_numbers(f"split_conditions of column {column}", np.unique(part))
+        for column, part in zip(columns.tolist(), parts, strict=False)
+    )
 
 
 def _in_parallel(booster: Mapping[str, Any]) -> int:

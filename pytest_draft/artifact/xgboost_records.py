@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from pytest_draft.artifact.booster_model import BoosterModel
 from pytest_draft.artifact.budget import Budget
-from pytest_draft.artifact.contents import Contents
 from pytest_draft.artifact.objects import Object, described, is_atom, plain_classes, with_article
 from pytest_draft.artifact.records import Record
 from pytest_draft.artifact.xgboost_files import booster_in_bytes
@@ -65,7 +64,8 @@ def read_xgboost_record(model: Object, budget: Budget) -> tuple[BoosterModel, li
     parameters = {name: value for name, value in model.parameters().items() if not _is_nan(value)}
     not_read = tuple(f"{booster.path}{name}" for name in found.not_read)
     forest = replace(found.forest, parameters=parameters)
-    return replace(found, forest=forest, not_read=not_read, contents=Contents(opaque=not_read)), [booster]
+    contents = replace(found.contents, opaque=not_read)
+    return replace(found, forest=forest, not_read=not_read, contents=contents), [booster]
 
 
 def _not_covered(model: Object) -> str | None:

@@ -52,8 +52,9 @@ _MODEL_ERRORS = (
     SeveralModelsError,
     UnsupportedArtifactError,
 )
+_LONGEST_REFUSAL = 700
 _LONGEST = {"policy": 25_000, "rules": 25_000}
-"""Most characters of a refusal, where it lists all that is wrong; 600 elsewhere."""
+"""Most characters of a refusal, where it lists all that is wrong; `_LONGEST_REFUSAL` elsewhere."""
 
 _MOST_COLUMNS = 1000
 _COLUMNS = ("a", "d:red", "d:green", "d:blue", "e", "f")
@@ -100,7 +101,7 @@ def _model(path: Path) -> None:
     try:
         artifact = read(path)
     except SeveralModelsError as several:
-        refused(several, 600)
+        refused(several, _LONGEST_REFUSAL)
         artifact = read(path, place=several.places[0])
     _require(artifact.holds.isascii() and artifact.holds.isprintable(), "what it holds is not printable")
     _require(all(one.isascii() and one.isprintable() for one in artifact.not_read), "a path is not printable")
@@ -322,6 +323,6 @@ def outcome(target: str, path: Path) -> str:
     try:
         chosen.accept(path)
     except chosen.errors as error:
-        refused(error, _LONGEST.get(target, 600))
+        refused(error, _LONGEST.get(target, _LONGEST_REFUSAL))
         return str(getattr(error, "kind", "refused"))
     return "accepted"
