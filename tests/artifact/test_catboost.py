@@ -72,7 +72,8 @@ def furthest(forest, columns, target):
     worst = 0.0
     for stage in stages(forest, columns):
         tree, own = forest.trees[stage.tree], forest.observation.statements[stage.tree]
-        of_row = np.stack((np.ones(len(target)), stage.gradient[:, 0] - target, stage.hessian))
+        gradient = stage.gradient[:, 0] - target
+        of_row = np.stack((np.ones(len(target)), gradient, stage.hessian, gradient**2))
         sums = np.stack([at_nodes(tree.left, tree.right, stage.leaf, one) for one in of_row])
         found = np.einsum("sk,ks->s", own.weight, sums[:, own.node])
         worst = max(worst, float((np.abs(found - own.total) / own.tolerance).max(initial=0)))
