@@ -88,7 +88,8 @@ def found_sums(forest, columns, gradient_of):
     """Yield what each tree says, and what the rows make of it."""
     for stage in stages(forest, columns):
         tree, said = forest.trees[stage.tree], forest.observation.statements[stage.tree]
-        of_row = np.stack([np.ones(columns.shape[1]), gradient_of(stage), stage.hessian, gradient_of(stage) ** 2])
+        gradient = gradient_of(stage)
+        of_row = np.stack([np.ones(columns.shape[1]), gradient, stage.hessian, gradient**2])
         sums = np.stack([at_nodes(tree.left, tree.right, stage.leaf, one) for one in of_row])
         yield tree, said, np.einsum("sk,ks->s", said.weight, sums[:, said.node])
 
