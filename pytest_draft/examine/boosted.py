@@ -140,11 +140,11 @@ class RowNumbersAlone(_Boosted):
     def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Shortfall:
         """Say what it has not reached, and what it does not use."""
         found = self._attack.shortfall(_without_classes(data), reconstruction, limits)
-        of_trees = ""
+        of_trees = "in its leaves"
         if self._n_counted < self._forest.n_trees:
-            of_trees = f" of {self._n_counted:,} of its {self._forest.n_trees:,} trees"
+            of_trees = f"in the leaves of the first round ({self._n_counted:,} of {self._forest.n_trees:,} trees)"
         unused = (
-            f"only the numbers of rows in the leaves{of_trees} were used, and not the sums of gradients, {self._why}: "
+            f"only the numbers of rows {of_trees} were used, and not the sums of gradients, {self._why}: "
             "whoever uses them gets closer"
         )
         return replace(found, reasons=(*found.reasons, unused))

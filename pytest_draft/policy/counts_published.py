@@ -19,8 +19,8 @@ _REMOVE_ALL = (
 )
 
 _OF_BOOSTED = {
-    "rows and sums of gradients": "the file holds counts of rows, and sums of what they had left to be explained,",
-    "sums of gradients": "the file holds sums of what rows had left to be explained, which give their counts back,",
+    "rows and sums of gradients": "the file holds the number of rows, and what their gradients add up to,",
+    "sums of gradients": "the file holds what the gradients of its rows add up to, from which their numbers follow,",
 }
 _KEEP_BOOSTED = (
     "release predictions in place of the file: removing its counts does not help, since the value of each leaf is an "

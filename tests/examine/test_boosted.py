@@ -207,7 +207,7 @@ def test_counts_are_not_said_to_be_removable(judged):
     _, examination = judged(booster("hgb", 5), people())
     check = check_of(examination, "counts-published")
     assert check.result == "failed"
-    assert "sums of what they had left to be explained" in check.sentence
+    assert "what their gradients add up to" in check.sentence
     assert "removing its counts does not help" in check.remedy
     assert examination.artifact.published.counts == "rows and sums of gradients"
 
