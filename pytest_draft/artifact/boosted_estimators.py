@@ -40,13 +40,18 @@ class Boosted:
 
 
 def counted_or_bare(forest: Sequence[Nodes]) -> tuple[list[Nodes], bool]:
-    """Return trees with their counts, where these add up in all of them, else without any; and whether they do.
+    """Return trees with their counts, or without any where these were removed; and whether they have them.
+
+    Removed are counts that say no more than 0 or 1 of each leaf, and weights that are no numbers of rows.
 
     Raises
     ------
     CorruptArtifactError
-        Where trees have different numbers of rows.
+        Where a node's rows are not its children's together, or trees have different numbers of rows.
     """
+    removed = all((nodes.tree.n_distinct[nodes.tree.leaves] <= 1).all() for nodes in forest)
+    for nodes in () if removed else forest:
+        _require_sums(nodes)
     try:
         for nodes in forest:
             counted(nodes, classifier=False)
@@ -57,8 +62,18 @@ def counted_or_bare(forest: Sequence[Nodes]) -> tuple[list[Nodes], bool]:
     first = forest[0].tree.n_distinct[0]
     for nodes in forest:
         if nodes.tree.n_distinct[0] != first:
+            if removed:
+                return [_bare(other) for other in forest], False
             raise CorruptArtifactError(f"tree {nodes.index} has another number of rows than tree 0")
     return list(forest), True
+
+
+def _require_sums(nodes: Nodes) -> None:
+    left, right, rows = nodes.tree.left, nodes.tree.right, nodes.tree.n_distinct
+    inner = np.flatnonzero(left >= 0)
+    wrong = inner[rows[inner] != rows[left[inner]] + rows[right[inner]]]
+    if len(wrong):
+        raise CorruptArtifactError(f"tree {nodes.index}, node {wrong[0]}: its rows are not its children's together")
 
 
 def with_steps(tree: Tree, step: FloatArray) -> Tree:

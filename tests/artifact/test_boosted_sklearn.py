@@ -369,6 +369,29 @@ def test_without_counts_leaves_say_the_same(files, dump):
     assert missed(forest, COLUMNS.T.astype(float), 1 - label) > forest.n_trees
 
 
+@pytest.mark.parametrize("more", [1, -1, 10**6])
+@pytest.mark.parametrize("name", ["histogram", "two"])
+def test_one_changed_count_is_no_removal_of_all(name, more, files, dump):
+    model = pickle.loads(pickle.dumps(files[name][0]))
+    if name == "two":
+        model.estimators_[1, 0].tree_.n_node_samples[-1] += more
+    else:
+        model._predictors[1][0].nodes["count"][-1:] += np.array([more]).astype(np.uint32)
+    with pytest.raises(CorruptArtifactError, match="its rows are not its children's together"):
+        read(dump(model))
+
+
+def test_one_row_in_each_leaf_is_a_removal_where_trees_differ(files, dump):
+    bare = pickle.loads(pickle.dumps(files["histogram"][0]))
+    for (tree,) in bare._predictors:
+        nodes = tree.nodes
+        nodes["count"] = nodes["is_leaf"]
+        for node in np.flatnonzero(nodes["is_leaf"] == 0)[::-1]:
+            nodes["count"][node] = nodes["count"][nodes["left"][node]] + nodes["count"][nodes["right"][node]]
+    assert len({len(tree.nodes) for (tree,) in bare._predictors}) > 1
+    assert not forest_of(dump(bare)).observation.counted
+
+
 def test_what_was_taken_out_of_inner_nodes_says_nothing(files, dump):
     bare, label = pickle.loads(pickle.dumps(files["histogram"][0])), (TWO == "yes").astype(int)
     for (tree,) in bare._predictors:
