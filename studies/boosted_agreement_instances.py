@@ -34,8 +34,8 @@ LIBRARIES: Mapping[str, tuple[str, str]] = {
 }
 """By name: the package, and what its classes are called before ``Classifier`` and ``Regressor``."""
 
-_MOST_VECTORS = 24
-"""Of an instance's domain."""
+_MOST_VECTORS = (4, 8, 24)
+"""Of an instance's domain: few, so that rows can have all of them, or many."""
 
 _LEAST_ROWS, _MOST_ROWS = 6, 12
 
@@ -92,9 +92,9 @@ def drawn(library: str, task: Task, seed: Sequence[int]) -> BoostedInstance:
     NothingFittedError
     """
     rng = np.random.default_rng(seed)
-    domain = random_domain(rng, _MOST_VECTORS, coded=True)
-    while len(domain.attributes) < 2:
-        domain = random_domain(rng, _MOST_VECTORS, coded=True)
+    most, domain = int(rng.choice(_MOST_VECTORS)), None
+    while domain is None or len(domain.attributes) < 2:
+        domain = random_domain(rng, most, coded=True)
     rows = _rows(domain, int(rng.integers(_LEAST_ROWS, _MOST_ROWS + 1)), rng)
     n_rows = len(rows)
     if task == "regression":

@@ -78,8 +78,8 @@ def prove(equations: Equations, number: IntArray, n_classes: int, timebox: TimeB
     open_kinds = number > 0
     while not timebox.over and 0 < open_kinds.sum() <= _MOST_OPEN:
         kept = np.flatnonzero(open_kinds)
-        turns = _Turns.of(equations.matrix[:, kept].toarray())
-        more, certificate = _direction(equations, turns.basis, ~open_kinds, timebox)
+        dense = equations.matrix[:, kept].toarray()
+        more, certificate = _direction(equations, _basis(dense), ~open_kinds, timebox)
         if certificate is None:
             if not more.any():
                 break
@@ -87,6 +87,7 @@ def prove(equations: Equations, number: IntArray, n_classes: int, timebox: TimeB
             continue
         if _others(equations, certificate, open_kinds, n_rows) >= _SURE:
             break
+        turns = _Turns.of(dense)
         fixed, fixed_cells = ~open_kinds, np.ones(n_kinds // n_classes, dtype=bool)
         fixed[kept] = turns.fixed(np.eye(len(kept)), equations.tolerance, n_rows)
         cell, place = np.unique(kept % len(fixed_cells), return_inverse=True)
@@ -105,6 +106,14 @@ def _fewer(equations: Equations, n_held: int) -> Equations:
         return equations
     chosen = np.unique(np.linspace(0, n_equations - 1, most).astype(np.int64))
     return Equations(equations.matrix[chosen], equations.total[chosen], equations.tolerance[chosen])
+
+
+def _basis(dense: FloatArray) -> FloatArray:
+    """Return orthonormal columns that span these ones, shape (n_equations, n_real)."""
+    square, triangle, _ = linalg.qr(dense, mode="economic", pivoting=True)
+    size = np.abs(np.diag(triangle))
+    basis: FloatArray = square[:, : len(size)][:, size > _RANK * size[0]]
+    return basis
 
 
 def _direction(
@@ -197,8 +206,8 @@ class _Turns:
         """
         sharp = int((self.size > _FLAT * self.size[0]).sum())
         each = asked @ (self.directions[:sharp].T / self.size[:sharp]) @ self.basis[:, :sharp].T
-        # Two datasets differ by 2 n_rows at most, so by no more in directions that change next to nothing.
-        loose = 2 * n_rows * np.linalg.norm(asked @ self.directions[sharp:].T, axis=1)
+        # Numbers of two datasets differ by 2 n_rows in all, so directions that change next to nothing add no more.
+        loose = 2 * n_rows * np.abs(asked @ self.directions[sharp:].T @ self.directions[sharp:]).max(axis=1)
         rounding = 2 * n_rows * _ROUNDING * self.size[0] * np.linalg.norm(each, axis=1)
         sure: BoolArray = 2 * np.abs(each) @ tolerance + loose + rounding < _SURE
         return sure
