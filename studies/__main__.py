@@ -14,6 +14,8 @@ from types import FrameType, ModuleType
 
 from studies import (
     agreement,
+    boosted,
+    boosted_agreement,
     claims,
     entropy,
     gate,
@@ -40,6 +42,7 @@ from studies.papers import command as papers
 STUDIES: Mapping[str, tuple[ModuleType, str]] = {
     # The whole gate, by the real pytest.
     "gate": (gate, "judge forests trained on public data, by the real pytest"),
+    "boosted": (boosted, "what comes back of the rows of boosted trees, by library"),
     "verdicts": (verdicts, "which of a grid of forests get a verdict, and whether another judgement agrees"),
     "startup": (startup, "what the plugin costs a pytest run, unused and where it judges"),
     "reading": (reading, "what reading a model file costs beside joblib.load"),
@@ -49,6 +52,7 @@ STUDIES: Mapping[str, tuple[ModuleType, str]] = {
     ),
     # What the engine proves and claims, on generated instances.
     "agreement": (agreement, "engine, papers' models and enumeration on generated instances"),
+    "boosted-agreement": (boosted_agreement, "boosted trees and enumeration on generated instances"),
     "numeric-agreement": (numeric_agreement, "what is proved of numeric columns, against the truth"),
     "claims": (claims, "what is claimed of generated files, against the truth"),
     "fuzz": (fuzz, "read damaged files of all kinds: valid, or one clear error, and nothing else"),

@@ -297,6 +297,8 @@ def _loaded(model: object) -> tuple[str | None, str | None, Any]:
         if isinstance(loaded, BaseEstimator):
             return path, hashlib.sha256(raw).hexdigest(), loaded
         found = one_line(type(loaded).__name__)
+        if hasattr(loaded, "fit") and hasattr(loaded, "predict"):
+            raise UsageError(f"{where}: advise changes {HANDLED}; this is a {found}")
         raise ArtifactError(f"{where}: it holds a {found}, not one scikit-learn model: give a file of one model")
     raise ArtifactError(f"{where}: joblib cannot load it ({kind}): give a file that joblib.dump has written")
 

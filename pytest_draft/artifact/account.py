@@ -504,6 +504,8 @@ def _sizes_of(named: dict[str, object], bounded: frozenset[str]) -> frozenset[in
             found.update(len(tried) for key, tried in value.pairs if key == "params" and isinstance(tried, list))
         elif name == "cv" and value is None:
             found.add(_DEFAULT_FOLDS)
+        elif name == "_predictors" and isinstance(value, list):  # a round each; scores are listed before the first, too
+            found.add(len(value))
         elif _COUNTS.search(name):
             found.update(_whole_numbers(value))
     found |= {size + more for size in found for more in (-1, 1)} | {size * (size - 1) // 2 for size in found}

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pytest_draft.artifact import arrays
 from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.records import Array, Dtype, Global, Record
-from pytest_draft.errors import CorruptArtifactError
+from pytest_draft.errors import ArtifactNotAllowedError, CorruptArtifactError
 
 Arguments = tuple[object, ...]
 
@@ -34,6 +34,15 @@ def _encode(_: Global, arguments: Arguments, budget: Budget) -> bytes:
     return arrays.reencoded(text, encoding, budget)
 
 
+def _bytearray(function: Global, arguments: Arguments, budget: Budget) -> object:
+    """Return its bytes, as the instruction of protocol 5 gives them."""
+    if len(arguments) == 1 and isinstance(arguments[0], bytes):
+        return arguments[0]
+    if len(arguments) == 2 and all(type(argument) is str for argument in arguments):
+        return arrays.reencoded(*arguments, budget)
+    return Record(function, arguments)
+
+
 def _reconstructor(_: Global, arguments: Arguments, __: Budget) -> Record:
     cls = _exactly(arguments, 3)[0]
     if not isinstance(cls, Global):
@@ -42,6 +51,14 @@ def _reconstructor(_: Global, arguments: Arguments, __: Budget) -> Record:
 
 
 def _described(function: Global, arguments: Arguments, _: Budget) -> Record:
+    return Record(function, arguments)
+
+
+def _partial(function: Global, arguments: Arguments, _: Budget) -> Record:
+    """Describe the check of columns that scikit-learn saves inside of histogram-based boosting with categories."""
+    checked = arguments[0] if len(arguments) == 1 else None
+    if not isinstance(checked, Global) or checked.key != ("sklearn.utils.validation", "check_array"):
+        raise ArtifactNotAllowedError(f"it asks for a call of {function.shown}: nothing was run")
     return Record(function, arguments)
 
 
@@ -74,6 +91,10 @@ def _allowed_calls() -> dict[tuple[str, str], _Call]:
         ("_codecs", "encode"): _encode,
         ("copyreg", "_reconstructor"): _reconstructor,
         ("copy_reg", "_reconstructor"): _reconstructor,
+        ("functools", "partial"): _partial,
+        # Protocols 2 to 4 have no instruction for these.
+        ("builtins", "bytearray"): _bytearray,
+        ("__builtin__", "bytearray"): _bytearray,
     }
     for core in ("numpy.core", "numpy._core"):
         calls[f"{core}.multiarray", "_reconstruct"] = _empty_array
@@ -96,7 +117,7 @@ def _allowed_calls() -> dict[tuple[str, str], _Call]:
         "sklearn.metrics._dist_metrics": ("newObj",),
         # The masked arrays in a search's `cv_results_`.
         "numpy.ma.core": ("_mareconstruct",),
-        "collections": ("OrderedDict",),
+        "collections": ("OrderedDict", "defaultdict"),
         # What people save beside a model, and the losses of linear models and boosting.
         "datetime": ("date", "datetime", "time", "timedelta", "timezone"),
         "decimal": ("Decimal",),
@@ -109,7 +130,7 @@ def _allowed_calls() -> dict[tuple[str, str], _Call]:
         ),
         **dict.fromkeys(("sklearn._loss._loss", "_loss"), _LOSSES),
         # Protocols 2 and 3 have no instructions for these.
-        **dict.fromkeys(("builtins", "__builtin__"), ("slice", "set", "frozenset", "bytearray", "complex")),
+        **dict.fromkeys(("builtins", "__builtin__"), ("slice", "set", "frozenset", "complex")),
     }
     for module, names in described.items():
         for name in names:

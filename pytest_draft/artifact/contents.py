@@ -128,6 +128,11 @@ class Stored:
         return result.reshape(self.shape)
 
 
+def stored_numbers(path: str, values: AnyArray) -> Stored:
+    """Return numbers as an array of a file, in which they may stand in any form."""
+    return Stored(path, values.shape, _held=values)
+
+
 @dataclass(frozen=True)
 class Contents:
     """What stands in a model file besides its trees."""

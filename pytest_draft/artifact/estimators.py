@@ -8,6 +8,8 @@ import numpy as np
 from numpy.random import RandomState
 
 from pytest_draft.arrays import FloatArray, IntArray
+from pytest_draft.artifact.boosted_histograms import HISTOGRAM_BOOSTED, histogram_boosting
+from pytest_draft.artifact.boosted_sklearn import GRADIENT_BOOSTED, gradient_boosting
 from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.declared_privacy import (
     REPLAYED,
@@ -29,11 +31,11 @@ from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError, 
 from pytest_draft.facts.privacy import Mechanism, Privacy
 
 SUPPORTED = (
-    "supported are RandomForest, ExtraTrees, DecisionTree, ExtraTree, IsolationForest, AdaBoostClassifier and Bagging "
-    "of trees, alone or in a Pipeline, a fitted search, Voting, Stacking and the like, a dict or a list, "
-    "private forests of pytest_draft.dp and diffprivlib, rule lists of imodels and CORELS alone, and classifiers among "
-    "these forests converted by skl2onnx; of anything else save each forest alone, with the table it was fitted on "
-    "(docs/how-to/pipelines.md, any other step)"
+    "supported are RandomForest, ExtraTrees, DecisionTree, ExtraTree, IsolationForest, AdaBoostClassifier, Bagging of "
+    "trees, (Hist)GradientBoosting, XGBoost, LightGBM and CatBoost, alone or in a Pipeline, a search, Voting, "
+    "Stacking, a dict or a list, private forests of pytest_draft.dp and diffprivlib, rule lists of imodels and CORELS "
+    "alone, and classifiers converted by skl2onnx; of anything else save each forest alone, with the table it was "
+    "fitted on (docs/how-to/pipelines.md, any other step)"
 )
 """What a file can hold to be judged, for messages."""
 
@@ -69,7 +71,16 @@ _NOISY_FORESTS: dict[tuple[str, str], Mechanism] = {
     ("pytest_draft.dp", "GaussianForestClassifier"): "gaussian",
 }
 ESTIMATORS = frozenset(
-    _FORESTS | TREES | BAGGING | _BOOSTED | _ISOLATION | _LABEL_FORESTS | _LABEL_TREES | _NOISY_FORESTS.keys()
+    _FORESTS
+    | TREES
+    | BAGGING
+    | _BOOSTED
+    | GRADIENT_BOOSTED
+    | HISTOGRAM_BOOSTED
+    | _ISOLATION
+    | _LABEL_FORESTS
+    | _LABEL_TREES
+    | _NOISY_FORESTS.keys()
 )
 """The classes of whose instances `ForestReader` reads a forest."""
 
@@ -87,6 +98,8 @@ class ForestReader:
     ----------
     parts : list of Object
         The inner objects that were looked at.
+    not_covered : str or None
+        Why no rows can be judged by its trees, and what to do; None where they can.
     """
 
     def __init__(self, estimator: Object, budget: Budget) -> None:
@@ -98,6 +111,7 @@ class ForestReader:
         self._n_outputs = 1
         self._also: str | None = None
         self.parts: list[Object] = []
+        self.not_covered: str | None = None
 
     def forest(self) -> Forest:
         """Read the forest, by the estimator's class.
@@ -117,6 +131,8 @@ class ForestReader:
             return self._bagging()
         if key in _BOOSTED:
             return self._boosted()
+        if key in GRADIENT_BOOSTED | HISTOGRAM_BOOSTED:
+            return self._gradient_boosted()
         if key in _NOISY_FORESTS:
             return self._noisy_forest(_NOISY_FORESTS[key])
         if key in _LABEL_FORESTS | _LABEL_TREES:
@@ -161,6 +177,27 @@ class ForestReader:
         observed = self._observed([self._nodes(tree, i, None, None) for i, tree in enumerate(trees)], self._all_rows)
         weighted = [replace(tree, weight=tree.n_distinct.astype(np.float64)) for tree in observed.trees]
         return self._forest(replace(observed, trees=tuple(weighted)), self._all_rows)
+
+    def _gradient_boosted(self) -> Forest:
+        """Read trees that were each fitted to what the ones before had left to be explained."""
+        estimator = self._estimator
+        read = gradient_boosting if estimator.record.cls.key in GRADIENT_BOOSTED else histogram_boosting
+        found = read(estimator, self._budget)
+        self.parts.extend(found.parts)
+        self.not_covered = found.not_covered
+        self._n_features = found.n_features
+        return Forest(
+            kind=estimator.record.cls.name,
+            trees=found.trees,
+            n_features=found.n_features,
+            feature_names=self._feature_names(),
+            classes=found.classes,
+            observation=found.observation,
+            draws=Draws(),
+            n_samples=found.n_samples,
+            sklearn_version=self._version(),
+            parameters=found.parameters,
+        )
 
     def _noisy_forest(self, mechanism: Mechanism) -> Forest:
         """Read a forest of `pytest_draft.dp`: noisy counts in plain arrays."""

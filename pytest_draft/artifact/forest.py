@@ -99,6 +99,10 @@ class Forest:
     """The estimator's plain (number, text, bool, None) constructor parameters; ``class_weight`` may be a dict. A
     bagging ensemble's trees' are named ``estimator__...``.
     """
+    gaps: tuple[tuple[int, FloatArray], ...] = ()
+    """Columns with thresholds that were chosen among the values of *all* rows, so that they can tell more than who went
+    where to somebody who knows the rows beside: each is midway between two neighbouring values, or next to one.
+    """
     of_column: IntArray | None = None
     """Which of the columns here stands for each column of the file, where some repeat others and were left out
     (`pytest_draft.data.repeats`); None where they are the same.
@@ -300,8 +304,8 @@ class Artifact:
     encoder: Encoder | None = None
     """What the file's transformers make of raw columns; None where none stands before the forest."""
     not_covered: str | None = None
-    """Why it is not known what the file's transformers make of raw columns, or which rows the model was trained on: no
-    rows can be judged by such a file, only what stands in it. None where that is known.
+    """Why it is not known what the file's transformers make of raw columns, which rows the model was trained on or what
+    its trees say of them: no rows can be judged by such a file, only what stands in it. None where that is known.
     """
     contents: Contents = field(default=NOTHING, repr=False)
     """All else that stands in the file."""

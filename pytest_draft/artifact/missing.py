@@ -14,6 +14,7 @@ import numpy as np
 
 from pytest_draft.arrays import IntArray, Rows
 from pytest_draft.artifact.forest import Forest, Tree
+from pytest_draft.artifact.observations import BoostedSums
 from pytest_draft.artifact.occurrences import occurrences
 from pytest_draft.errors import DataError, NotCoveredError
 
@@ -50,6 +51,10 @@ def require_missing_covered(forest: Forest, missing: str, rows: Rows, labels: In
     """
     if forest.observation.privacy is not None:
         raise DataError(f"{missing}, which private forests do not take; give the data as it was trained on")
+    if isinstance(forest.observation, BoostedSums):
+        if forest.kind.startswith("GradientBoosting"):
+            raise DataError(f"{missing}, which {forest.kind} does not take; give the data encoded as it was trained")
+        return
     version = forest.sklearn_minor
     if version is None:
         raise NotCoveredError(

@@ -10,6 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_draft.artifact.account import NO_ACCOUNT, Account, account_of
+from pytest_draft.artifact.boosted_tree import require_range
+from pytest_draft.artifact.booster_model import BoosterModel
+from pytest_draft.artifact.booster_records import READERS
 from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.contents import NOTHING, Contents, contents_of
 from pytest_draft.artifact.corels import is_corels, stored_corels
@@ -18,6 +21,7 @@ from pytest_draft.artifact.estimators import ForestReader
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.greedy import GREEDY, greedy_rule_list
 from pytest_draft.artifact.objects import Object, with_article
+from pytest_draft.artifact.observations import BoostedSums
 from pytest_draft.artifact.onnx_model import OnnxModel
 from pytest_draft.artifact.origin import ORIGINAL, Origin
 from pytest_draft.artifact.places import FoundModel, models_in
@@ -75,11 +79,12 @@ def view(root: object, budget: Budget, place: str | None = None) -> View:
     model = models[0] if len(models) == 1 else _at(models, place)
     elsewhere = [found.estimator.record for found in models if found is not model]
     estimator, wrappers, transformers = model.estimator, model.wrappers, model.transformers
-    reader = ForestReader(estimator, budget)
-    forest = reader.forest()
+    booster, inner = _read(estimator, budget)
+    forest = booster.forest
+    _require_range(forest)
     encoder = transformers.encoder(forest.n_features)
-    parts = (*wrappers, *transformers.parts, estimator, *reader.parts)
-    paths = {path for part in parts for path in part.not_read()}
+    parts = (*wrappers, *transformers.parts, estimator, *inner)
+    paths = {path for part in parts for path in part.not_read()}.union(booster.not_read)
     before = "" if encoder is None else f", behind {' + '.join(encoder.transformers)}"
     if transformers.not_covered is not None:
         before = ", behind transformers that are not covered"
@@ -89,15 +94,32 @@ def view(root: object, budget: Budget, place: str | None = None) -> View:
         forest,
         tuple(sorted(one_line(path) for path in paths)),
         encoder,
-        transformers.not_covered or model.not_covered,
+        transformers.not_covered or model.not_covered or booster.not_covered,
         origin=model.origin,
         places=places if len(places) > 1 else (),
     )
     records = [part.record for part in parts]
-    judged = [estimator.record, *(part.record for part in reader.parts)]
-    return _with_contents(
+    judged = [estimator.record, *(part.record for part in inner)]
+    found = _with_contents(
         found, root, budget, records, judged, frozenset().union(*(part.asked for part in parts)), elsewhere=elsewhere
     )
+    contents, inside_booster = found.contents, booster.contents
+    contents = replace(
+        contents,
+        opaque=(*contents.opaque, *inside_booster.opaque),
+        learned=(*contents.learned, *inside_booster.learned),
+    )
+    return replace(found, contents=contents)
+
+
+def _read(estimator: Object, budget: Budget) -> tuple[BoosterModel, list[Object]]:
+    """Read a tree ensemble, and return the inner objects that were looked at, too."""
+    read_booster = READERS.get(estimator.record.cls.key)
+    if read_booster is not None:
+        return read_booster(estimator, budget)
+    reader = ForestReader(estimator, budget)
+    forest = reader.forest()
+    return BoosterModel(forest, reader.not_covered), reader.parts
 
 
 def _at(models: Sequence[FoundModel], place: str | None) -> FoundModel:
@@ -150,6 +172,24 @@ def view_of_onnx(onnx: OnnxModel) -> View:
         not_covered=onnx.not_covered,
         contents=onnx.contents,
     )
+
+
+def view_of_booster(booster: BoosterModel) -> View:
+    """Return the view of a file in a format of a library of boosted trees."""
+    forest = booster.forest
+    _require_range(forest)
+    return View(
+        _holds(forest),
+        forest,
+        booster.not_read,
+        not_covered=booster.not_covered,
+        contents=booster.contents,
+    )
+
+
+def _require_range(forest: Forest) -> None:
+    if isinstance(forest.observation, BoostedSums):
+        require_range(forest.observation, forest.trees)
 
 
 def _holds(forest: Forest) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from pytest_draft.artifact.booster_records import READERS
 from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.estimators import BAGGING, ESTIMATORS, SUPPORTED, TREES, class_keys
 from pytest_draft.artifact.objects import Object, described, plain_classes, with_article
@@ -17,6 +18,9 @@ from pytest_draft.artifact.pipeline import EncoderReader, steps_of
 from pytest_draft.artifact.records import Array, Mapping, Record
 from pytest_draft.artifact.selection import FITTED_ON_SELECTED
 from pytest_draft.errors import ArtifactError, CorruptArtifactError, UnsupportedArtifactError
+
+MODELS = ESTIMATORS | READERS.keys()
+"""The classes whose instances are tree ensembles."""
 
 _MAX_WRAPPERS = 8
 """Most pipelines, searches and other models around each other that are looked into: a file can nest any number."""
@@ -50,7 +54,7 @@ _SPLITTERS = {
     ("sklearn.model_selection._split", "StratifiedKFold"): True,
 }
 _GIVEN = ("estimator", "base_estimator", "estimators", "final_estimator", "regressor")
-_FITTED = ("estimators_", "tree_", "counts_")
+_FITTED = ("estimators_", "tree_", "counts_", "_predictors", "_Booster", "handle", "_handle", "__model")
 _DICTS = {("collections", "OrderedDict"), ("sklearn.utils", "Bunch"), ("sklearn.utils._bunch", "Bunch")}
 _DEFAULT_FOLDS = 5
 _REFUSED = {
@@ -87,7 +91,7 @@ class FoundModel:
     """A tree ensemble of a file."""
 
     estimator: Object
-    """Of one of the `ESTIMATORS`."""
+    """Of one of the `MODELS`."""
     wrappers: tuple[Object, ...]
     """What stands around it, outermost first."""
     transformers: EncoderReader
@@ -176,8 +180,8 @@ class _PlaceWalk:
         self._seen[id(value)] = value
         holder = Object(value, way.path)
         key = value.cls.key
-        if key in ESTIMATORS and not (key in BAGGING and _bags_models(holder)):
-            if way.given and not any(name in holder for name in _FITTED):
+        if key in MODELS and not (key in BAGGING and _bags_models(holder)):
+            if way.given and all(value.named.get(name) is None for name in _FITTED):
                 return
             if len(self.found) == _MAX_MODELS:
                 raise UnsupportedArtifactError(
@@ -310,7 +314,7 @@ def _bags_models(bagging: Object) -> bool:
     """Return whether a Bagging holds models that are more than a tree."""
     models = bagging.get("estimators_")
     keys = {model.cls.key for model in models if isinstance(model, Record)} if isinstance(models, list) else set()
-    return any(key in ESTIMATORS or key in _INSIDE for key in keys - TREES)
+    return any(key in MODELS or key in _INSIDE for key in keys - TREES)
 
 
 def _one_vs_rest(holder: Object, way: _Path) -> Inside:

@@ -13,11 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
+from pytest_draft.artifact.booster_files import booster_in
 from pytest_draft.artifact.budget import DEFAULT_LIMITS, Budget, Limits
 from pytest_draft.artifact.container import load, unpack
 from pytest_draft.artifact.forest import Artifact
 from pytest_draft.artifact.interpreter import interpret
-from pytest_draft.artifact.model import view, view_of_onnx, view_of_rules
+from pytest_draft.artifact.model import view, view_of_booster, view_of_onnx, view_of_rules
 from pytest_draft.artifact.onnx_graph import is_onnx
 from pytest_draft.artifact.onnx_model import read_onnx
 from pytest_draft.artifact.rule_list_texts import rule_list_in, text_of
@@ -35,8 +36,8 @@ def read(path: str | os.PathLike[str], *, place: str | None = None, limits: Limi
     ----------
     path : path-like
         A ``.joblib`` or ``.pkl`` file, plain or packed with zlib, gzip, bz2, xz or lzma; a ``.skops`` file; an ONNX
-        file of skl2onnx; or a rule list as text: TOML, JSON (``rules/rule-list.schema.json``), or what CORELS prints or
-        writes. The format is recognised by the content.
+        file of skl2onnx; a booster as XGBoost saves it (JSON or UBJSON); or a rule list as text: TOML, JSON
+        (``rules/rule-list.schema.json``), or what CORELS prints or writes. The format is recognised by the content.
     place : str or None
         Which of several models in the file, as `SeveralModelsError.places` lists them, such as ``estimators_[2]``.
     limits : Limits
@@ -72,6 +73,8 @@ def read(path: str | os.PathLike[str], *, place: str | None = None, limits: Limi
             found = view(*read_skops(packed, limits), place)
         elif is_onnx(packed):
             found = view_of_onnx(read_onnx(packed, limits))
+        elif (booster := booster_in(packed, limits)) is not None:
+            found = view_of_booster(booster)
         elif (text := text_of(packed, limits)) is not None:
             found = view_of_rules(*rule_list_in(text))
         else:

@@ -5,13 +5,13 @@ The form is in ``rules/rule-list.schema.json``. Numbers are rounded to single pr
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pytest_draft.artifact.json_text import json_content
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.documents import Problem, all_located, toml, violations
-from pytest_draft.errors import CorruptArtifactError, one_line
+from pytest_draft.errors import CorruptArtifactError
 from pytest_draft.facts.rules import ListedRule, Literal, literals
 
 _SCHEMA = "rule-list.schema.json"
@@ -48,23 +48,7 @@ def written_as_json(text: str) -> RuleList:
     CorruptArtifactError
         With all that is wrong, each with its key.
     """
-    try:
-        content = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
-    except ValueError as error:
-        raise CorruptArtifactError(f"not valid JSON: {one_line(error)}") from None
-    return _rule_list(content, "")
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of JSON, whose keys must be different."""
-    result = dict(pairs)
-    if len(result) != len(pairs):
-        raise ValueError(f"an object has a key twice; its keys are {', '.join(result)}")
-    return result
-
-
-def _no_number(constant: str) -> object:
-    raise ValueError(f"{constant} is not a number of JSON")
+    return _rule_list(json_content(text.encode()), "")
 
 
 def _rule_list(content: Any, text: str) -> RuleList:

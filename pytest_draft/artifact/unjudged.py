@@ -26,6 +26,7 @@ from pytest_draft.artifact.walking import shortened
 from pytest_draft.errors import one_line
 
 TREE = ("sklearn.tree._tree", "Tree")
+PREDICTOR = ("sklearn.ensemble._hist_gradient_boosting.predictor", "TreePredictor")
 
 _CHILDREN = (
     frozenset(("left_child", "right_child")),
@@ -164,7 +165,7 @@ class _Search:
         self._elsewhere = elsewhere
         self._judged = {id(record): record for record in judged}
         for record in list(self._judged.values()):
-            if isinstance(record, Record) and record.cls.key == TREE:
+            if isinstance(record, Record) and record.cls.key in (TREE, PREDICTOR):
                 arrays = (record.named.get(name) for name in ("nodes", "values"))
                 self._judged.update((id(array), array) for array in arrays)
         self._parts = parts | self._judged.keys()

@@ -176,7 +176,7 @@ def _columns(raw: RawTree) -> Mapping[str, AnyArray]:
 
 def _check_structure(raw: RawTree, left: IntArray, right: IntArray) -> None:
     """Check that the nodes are one binary tree, each above its children."""
-    if _is_sound(left, right):
+    if is_sound(left, right):
         return
     n = len(left)
     index = np.arange(n)
@@ -193,7 +193,7 @@ def _check_structure(raw: RawTree, left: IntArray, right: IntArray) -> None:
         raise _corrupt(raw, "it has nodes that are not below its root")
 
 
-def _is_sound(left: IntArray, right: IntArray) -> bool:
+def is_sound(left: IntArray, right: IntArray) -> bool:
     """Return whether the nodes are one binary tree: all in one go, since almost every tree is."""
     n = len(left)
     inner = np.flatnonzero(left != -1)

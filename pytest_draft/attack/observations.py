@@ -6,6 +6,8 @@ import numpy as np
 
 from pytest_draft.arrays import IntArray
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.artifact.observations import BoostedSums
+from pytest_draft.attack.boosted.staged import missed
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.groups import Groups, KnownRows
 from pytest_draft.errors import InfeasibleError
@@ -70,10 +72,14 @@ def _without(
 def unexplained(forest: Forest, everyone: KnownRows, timebox: TimeBox | None = None) -> int:
     """Return by how much rows with exact occurrences miss the counts, and the distinct rows, of all leaves.
 
+    Of boosted trees, how many sums and counts they miss.
+
     Raises
     ------
     OutOfTimeError
         Where there are many rows and trees, and the wall clock has ended the time box.
     """
+    if isinstance(forest.observation, BoostedSums):
+        return missed(forest, np.ascontiguousarray(everyone.rows.T.astype(np.float64)), everyone.labels)
     counts, distinct = _without(forest, everyone, timebox)
     return int(sum(np.abs(left).sum() for left in (*counts, *(distinct or ()))))

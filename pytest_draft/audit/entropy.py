@@ -39,6 +39,7 @@ from pytest_draft.artifact.occurrences import occurrences
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.groups import KnownRows
+from pytest_draft.audit.boosted import with_numbers
 from pytest_draft.audit.leaf_counting import attribute_sizes
 from pytest_draft.audit.parts import ModelParts, parts_of
 from pytest_draft.audit.remaining_entropy import Remaining, ordered_tests, remaining_under_rules, remaining_under_trees
@@ -111,7 +112,7 @@ def audit_entropy(
     if isinstance(model, RuleList):
         n_trees, found = 0, _by_rules(model, domain, data, timebox)
     else:
-        n_trees, found = model.n_trees, _by_trees(model, domain, data, timebox)
+        n_trees, found = model.n_trees, _by_trees(with_numbers(model, data), domain, data, timebox)
     ratios = [parts.dist_g for parts in found.parts]
     best = int(np.argmin(ratios))
     parts, row_ratios = found.parts[best], found.row_ratios
@@ -241,7 +242,8 @@ def _doubts(
         return (f"this forest was trained on {n_rows:,} rows, and the data hold {data.n_rows:,}",)
     if drawn is None:
         return ("the file does not tell which rows each tree saw, so it is not known whether these trained it",)
-    everyone = KnownRows(data.rows, data.labels, drawn)
+    labels = np.zeros_like(data.labels) if forest.classes is None else data.labels
+    everyone = KnownRows(data.rows, labels, drawn)
     for t, tree in enumerate(forest.trees):
         if timebox.over:
             return ("the time was out before it was known whether this forest was trained on these rows",)

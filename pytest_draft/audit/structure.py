@@ -14,6 +14,7 @@ from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.occurrences import occurrences
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.attack.descent import leaf_positions
+from pytest_draft.audit.boosted import with_numbers
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import NotCoveredError, OutOfTimeError
 from pytest_draft.facts.entropy import Between
@@ -38,6 +39,10 @@ def structure_of(model: Forest | RuleList, data: TrainingData | None, timebox: T
         None where the file does not say how many rows a leaf holds: of forests that released noise or labels, of those
         whose numbers of rows were removed, and of rule lists without counts, where no training data are given.
     """
+    try:
+        model = model if isinstance(model, RuleList) else with_numbers(model, data)
+    except NotCoveredError:
+        return None
     if isinstance(model, RuleList):
         counts = model.counts
         if counts is None and data is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -308,13 +309,30 @@ def _require_seen_alike(
                 )
 
 
+def _column_names(table: Table, model: Model, target: str | None) -> list[str]:
+    """Return the names of a table's columns, as the model has them: LightGBM writes ``_`` in place of blanks.
+
+    A name stays as it is where the model has that one, where the model has not the other one, or where that could be
+    another column's, too.
+    """
+    columns = [str(column) for column in table.frame.columns]
+    if not model.kind.startswith(("LGBM", "LightGBM")) or model.feature_names is None:
+        return columns
+    known = set(model.feature_names)
+    written = [name if name in known or name == target else name.replace(" ", "_") for name in columns]
+    times = Counter(written)
+    return [
+        other if other in known and times[other] == 1 else name for name, other in zip(columns, written, strict=True)
+    ]
+
+
 def _selected(table: Table, model: Model, target: str | None) -> tuple[list[int], int | None, tuple[str, ...]]:
     """Return the features' positions in the model's order, the label column's, and the features' names.
 
     The label's position is None where the labels are an array of their own, or not needed.
     """
     where = place_of(table.source)
-    columns = [str(column) for column in table.frame.columns]
+    columns = _column_names(table, model, target)
     label = None
     if table.targets is None or (target or "y") not in table.targets:
         label = _label_position(table, columns, model, target, (model.feature_names, model.n_features))
@@ -351,7 +369,7 @@ def _raw_selected(
 
     None where the table is encoded already. The label's position is None as in `_selected`.
     """
-    columns = [str(column) for column in table.frame.columns]
+    columns = _column_names(table, model, target)
     apart = table.targets is not None and (target or "y") in table.targets
     label_is_column = not apart and (target is not None or model.classes is not None)
     given = len(columns) - label_is_column

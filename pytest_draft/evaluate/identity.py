@@ -134,6 +134,31 @@ def identify_granted(
     return Identity("unknown", f"{stranger}; {OR_IN_ANOTHER_ORDER}")
 
 
+def identify_boosted(forest: Forest, everyone: KnownRows, timebox: TimeBox | None = None) -> Identity:
+    """Say whether rows explain what boosted trees say of them, in whatever order they are.
+
+    Parameters
+    ----------
+    everyone : KnownRows
+        All given rows.
+    timebox : TimeBox or None
+        Of the check of thresholds.
+    """
+    n_rows, what = forest.n_samples, "sum of gradients in the file" if forest.classes else "number of rows in the file"
+    if n_rows is not None and len(everyone.rows) != n_rows:
+        return Identity(
+            "mismatch", f"this forest was trained on {n_rows:,} rows, and the data hold {len(everyone.rows):,}"
+        )
+    if missed := unexplained(forest, everyone):
+        return Identity(
+            "mismatch",
+            f"this forest was not trained on these rows: they miss {missed:,} of its sums and counts (the right rows "
+            "miss none)",
+        )
+    found = Identity("confirmed", f"the rows explain every {what}")
+    return identify_values(found, forest, everyone, None, timebox)
+
+
 def confirmed(
     reconstruction: Reconstruction, forest: Forest, times: NDArray[np.integer[Any]], known: KnownRows | None = None
 ) -> Reconstruction:

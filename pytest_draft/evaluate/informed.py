@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import gammaln
 
 from pytest_draft.ambiguity.bits_of_counts import cell_bits
 from pytest_draft.ambiguity.explained import explained
@@ -18,6 +19,7 @@ from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.informed.boxes import Held, held_of
+from pytest_draft.attack.informed.gaps import ends_of_gaps
 from pytest_draft.attack.informed.guesses import Guesser, best_by_others, guesses_of
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.data import TrainingData
@@ -38,6 +40,9 @@ MOST_DONORS = 4_000
 
 MOST_OF_HALF = 300
 """Rows of a half, at most: enough for an error to within some percent, and matched in no time."""
+
+_MOST_BITS = 40.0
+"""A row that can be more than so many things counts as that."""
 
 _NEAREST = 5
 """Other rows of which one is copied, where whole rows are guessed."""
@@ -375,20 +380,20 @@ def known_others(
         proved=proved,
         bits=0.0
         if not draws_known
-        else _bits(forest, domain, everyone, looked_at[np.sort(order[: 2 * size])], known, extremes, timebox),
+        else _bits(forest, everyone, held.only(np.sort(order[: 2 * size])), known, extremes, timebox),
     )
 
 
 def _bits(
     forest: Forest,
-    domain: Domain,
     everyone: KnownRows,
-    rows: IntArray,
+    held: Held,
     known: Sequence[int],
     extremes: Extremes | None,
     timebox: TimeBox,
 ) -> float:
     """Return how many bits the file leaves open of some rows at least, each staying in all its leaves."""
+    domain = held.domain
     truth = explained(
         forest,
         domain,
@@ -401,8 +406,31 @@ def _bits(
     )
     if truth is None:
         return 0.0
+    between = 0.0
+    if forest.gaps:
+        ends = ends_of_gaps(forest, domain, everyone.rows)
+        of_attribute = np.column_stack([ends[:, list(one.columns)].any(axis=1) for one in domain.attributes])
+        truth = replace(truth, fixed=truth.fixed | of_attribute)
+        between = _bits_between_gaps(held, everyone.rows, ends)
     with timebox.flag() as stop:
-        return cell_bits(truth, rows, stop)
+        return max(between, cell_bits(truth, held.rows, stop))
+
+
+def _bits_between_gaps(held: Held, rows: Rows, ends: BoolArray) -> float:
+    """Return log2 of the least number of datasets in which numeric values move, but none that lies at a gap.
+
+    The least step of a column is that between any two of its values. Some rows that move are the same multiset in as
+    many ways as they have orders, at most.
+    """
+    bits = np.zeros(len(held.rows))
+    for column in (one.columns[0] for one in held.domain.attributes if one.kind == "numeric"):
+        steps = np.diff(np.unique(rows[~np.isnan(rows[:, column]), column].astype(np.float64)))
+        if len(steps):
+            places = np.floor((held.upper[:, column] - held.lower[:, column]) / steps.min())
+            bits += np.where(ends[held.rows, column], 0.0, np.log2(np.maximum(places, 1.0)))
+    bits = np.sort(np.minimum(bits, _MOST_BITS))[::-1]
+    ways = np.cumsum(bits) - gammaln(np.arange(2, len(bits) + 2)) / np.log(2)
+    return float(ways.max(initial=0.0))
 
 
 def _guesses_of_half(

@@ -19,6 +19,7 @@ from pytest_draft.ambiguity.alternatives import Alternatives, AlternativesSearch
 from pytest_draft.ambiguity.counted import counted_by
 from pytest_draft.ambiguity.gaps import thresholds_only_mark_gaps
 from pytest_draft.arrays import IntArray
+from pytest_draft.artifact.observations import BoostedSums
 from pytest_draft.artifact.occurrences import lacks_seeds
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.numeric.extremes import Extremes
@@ -85,6 +86,11 @@ class SideSearches:
         forest, times = inputs.forest, self._times()
         proved = knows_occurrences(forest, inputs.case.adversary)
         with suppress(NotCoveredError, DataError, OutOfTimeError):
+            if isinstance(forest.observation, BoostedSums):
+                counted = counted_by(forest, data.rows, data.labels)
+                if counted is None:
+                    return
+                forest, times = counted, np.ones((forest.n_trees, data.n_rows), dtype=np.int64)
             draws_known = times is not None
             if times is None:
                 proved, times = False, np.ones((forest.n_trees, data.n_rows), dtype=np.int64)
@@ -147,6 +153,8 @@ class SideSearches:
         inputs, data = self.inputs, self.inputs.data
         forest = inputs.forest
         if data is None or forest.observation.released or self._informed or self._box.over or self._search is not None:
+            return
+        if isinstance(forest.observation, BoostedSums):  # what explains their counts need not explain their sums
             return
         others = None if inputs.holdout is None else inputs.holdout.rows
         times = self._times()

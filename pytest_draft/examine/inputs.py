@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pytest_draft.arrays import Rows
 from pytest_draft.artifact import Artifact, Encoder, read
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.observations import Answers
+from pytest_draft.artifact.observations import Answers, BoostedSums
 from pytest_draft.artifact.published import published
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.attack.seed_search import Sought, seek
@@ -317,7 +317,7 @@ def _doubt_outside(domain: Domain, data: TrainingData, record: FlowRecord) -> No
 
 def _with_seeds(artifact: Artifact, case: Case, record: FlowRecord) -> tuple[Artifact, Sought | None]:
     """Return the model with the seeds that were removed from its file, where they can be found again, and say so."""
-    if isinstance(artifact.model, RuleList):
+    if isinstance(artifact.model, RuleList) or isinstance(artifact.model.observation, BoostedSums):
         return artifact, None
     box = record.limits.within(SEEDS_SHARE)
     sought = seek(artifact.model, box)

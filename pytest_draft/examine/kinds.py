@@ -6,16 +6,30 @@ It goes by the class of the forest's observation: a new one adds its attack besi
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, singledispatch
 
-from pytest_draft.artifact.observations import Answers, NodeCounts, Observation, ReleasedCounts, ReleasedLabels
+from pytest_draft.artifact.observations import (
+    Answers,
+    BoostedSums,
+    NodeCounts,
+    Observation,
+    ReleasedCounts,
+    ReleasedLabels,
+)
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.attack.numeric.enumerated import enumerate_states
 from pytest_draft.attack.numeric.problem import is_numeric
 from pytest_draft.attack.search import Search
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.examine.attack import Attack
+from pytest_draft.examine.boosted import (
+    BoostedAttack,
+    InformedOfBoosted,
+    RowNumbersAlone,
+    counted_by_all,
+    of_row_numbers,
+)
 from pytest_draft.examine.counted import Counted, CountedStates, InformedAttack
 from pytest_draft.examine.informed import InformedOfValues
 from pytest_draft.examine.inputs import Inputs
@@ -86,6 +100,30 @@ def _(observation: NodeCounts, inputs: Inputs) -> Kind:
     if numbered is not None:
         return Kind(partial(CountedStates, numbered=numbered))
     return Kind(NumericAttack, NUMERIC_SHARE if inputs.is_small else None)
+
+
+@kind_by.register
+def _(observation: BoostedSums, inputs: Inputs) -> Kind:
+    if _is_informed(inputs):
+        counted = counted_by_all(inputs)
+        attack = kind_by(counted.forest.observation, counted).attack
+        return Kind(partial(InformedOfBoosted, attack=attack))
+    if inputs.knowledge is not None:
+        return _of_row_numbers(inputs, "which is not covered with side knowledge")
+    if is_numeric(inputs.domain):
+        return _of_row_numbers(inputs, "which is not covered with numeric columns yet")
+
+    def otherwise(why: str, search: Search) -> Attack:
+        return _of_row_numbers(inputs, f"as {why}").attack(inputs, search)
+
+    return Kind(partial(BoostedAttack, otherwise=otherwise))
+
+
+def _of_row_numbers(inputs: Inputs, why: str) -> Kind:
+    """Return the attack on the numbers of rows in boosted trees alone."""
+    counted = of_row_numbers(inputs)
+    kind = kind_by(counted.forest.observation, counted)
+    return replace(kind, attack=partial(RowNumbersAlone, attack=kind.attack, why=why))
 
 
 @kind_by.register

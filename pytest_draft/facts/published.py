@@ -9,8 +9,10 @@ Drawn = Literal["rows", "thresholds", "noise"] | None
 """What was drawn for each tree: its rows; on all rows, its thresholds, between the lowest and the highest value at each
 node; or the noise of a forest that declares privacy. None for nothing that reveals rows."""
 
-CountsPublished = Literal["rows of each class", "rows and mean targets"]
-"""What counts are of."""
+CountsPublished = Literal[
+    "rows of each class", "rows and mean targets", "rows and sums of gradients", "sums of gradients"
+]
+"""What counts are of. Of boosted trees, sums of gradients give the rows back as counts do, also without these."""
 
 
 @dataclass(frozen=True)

@@ -82,6 +82,7 @@ def hardened_through(
     Parameters and errors are those of `hardened`, and `saved` takes the hardened model and returns it as somebody gets
     it who loads its file.
     """
+    _require_no_booster(model)
     tops = outermost(model)
     if not tops:
         kind = one_line(type(model).__name__, 60)
@@ -110,6 +111,33 @@ def hardened_through(
         stays(new, tally),
     )
     return new, result
+
+
+_BOOSTERS = {
+    "sklearn": ("GradientBoosting", "HistGradientBoosting"),
+    "xgboost": ("XGB", "Booster"),
+    "lightgbm": ("LGBM", "Booster"),
+    "catboost": ("CatBoost",),
+}
+"""How the names of classes of boosted trees begin, by the package that they are from."""
+
+
+def _require_no_booster(model: object) -> None:
+    """Refuse boosted trees anywhere in a model: what gives rows back is what answers with.
+
+    Raises
+    ------
+    DataError
+    """
+    for found in objects_in(model):
+        kind = type(found.value)
+        beginnings = _BOOSTERS.get(kind.__module__.partition(".")[0], ())
+        if kind.__name__.startswith(beginnings) and hasattr(found.value, "predict"):
+            raise DataError(
+                f"a {one_line(kind.__name__, 60)} is not hardened: each leaf's value is an equation in the rows that "
+                "reached it, and predictions need it; train it with fewer and shallower trees, or harden a random "
+                "forest, extra trees or a decision tree in its place"
+            )
 
 
 @dataclass(frozen=True, eq=False)

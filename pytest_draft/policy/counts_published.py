@@ -18,6 +18,15 @@ _REMOVE_ALL = (
     "gives others back"
 )
 
+_OF_BOOSTED = {
+    "rows and sums of gradients": "the file holds the number of rows, and what their gradients add up to,",
+    "sums of gradients": "the file holds what the gradients of its rows add up to, from which their numbers follow,",
+}
+_KEEP_BOOSTED = (
+    "release predictions in place of the file: removing its counts does not help, since the value of each leaf is an "
+    "equation in the rows that reached it, and predictions need it"
+)
+
 _STANDS = {
     "confirmed": ", which the given training data are consistent with",
     "order differs": ", which the given training data are consistent with",
@@ -36,10 +45,12 @@ def check(examination: Examination, thresholds: Thresholds) -> Outcome:
     if published.counts is None:
         return _without_counts(published)
     where = "rule" if artifact.n_trees is None else f"node of {artifact.n_trees:,} tree{'s' * (artifact.n_trees != 1)}"
-    what = "rows of each class" if published.counts == "rows of each class" else "rows, and mean targets,"
     stands = None if findings is None else _STANDS.get(findings.identity.status)
-    unproved = "; that they are those of the given training data was not confirmed"
-    return Outcome("failed", f"the file holds counts of {what} of every {where}{stands or unproved}")
+    stands = stands or "; that they are those of the given training data was not confirmed"
+    if published.counts in _OF_BOOSTED:
+        return Outcome("failed", f"{_OF_BOOSTED[published.counts]} of every {where}{stands}", _KEEP_BOOSTED)
+    what = "rows of each class" if published.counts == "rows of each class" else "rows, and mean targets,"
+    return Outcome("failed", f"the file holds counts of {what} of every {where}{stands}")
 
 
 def _without_counts(published: Published) -> Outcome:

@@ -10,6 +10,21 @@ from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.files import ArtifactFacts
 from pytest_draft.foreign_text import harmless, in_shell, typed
 
+_STORED = {
+    "rows of each class": "class counts",
+    "rows and mean targets": "numbers of rows",
+    "rows and sums of gradients": "numbers of rows, and sums of their gradients,",
+    "sums of gradients": "sums of the gradients",
+}
+_OF_FORESTS = "n_estimators, max_depth, min_samples_leaf"
+_PARAMETERS = {
+    "HistGradientBoosting": "max_iter, max_depth, min_samples_leaf, max_bins",
+    "XGB": "n_estimators, max_depth, min_child_weight, max_bin",
+    "LGBM": "n_estimators, max_depth, num_leaves, min_child_samples, max_bin",
+    "LightGBM": "n_estimators, max_depth, num_leaves, min_child_samples, max_bin",
+    "CatBoost": "iterations, depth, border_count",
+}
+"""What bounds the trees of boosted ones, by how the name of their kind begins."""
 _FOR_BROKEN = "retrain so that the file keeps what it declares (a note says what breaks it), and judge the new file"
 _FOR_NOISY = (
     "retrain with a smaller epsilon and judge the new file; at the same epsilon more trees mean more noise on each "
@@ -32,7 +47,7 @@ def cause_in_file(examination: Examination) -> str | None:
     published = artifact.published
     if published is not None and published.answers is not None:
         return f"the file stores {published.answers} of every leaf of {trees}, and no counts"
-    stored = "class counts" if published is None or published.counts != "rows and mean targets" else "numbers of rows"
+    stored = _STORED["rows of each class" if published is None or published.counts is None else published.counts]
     counts = f"the file stores the {stored} of every node of {trees}"
     if privacy is not None:
         counts = f"the file stores the exact {stored} of every leaf of {trees}"
@@ -123,4 +138,5 @@ def smaller(artifact: ArtifactFacts) -> str:
     """Say how to retrain a model of this kind, by parameters that it has."""
     if artifact.n_trees == 1:
         return "retrain with a shallower tree (max_depth, min_samples_leaf)"
-    return "retrain with fewer and shallower trees (n_estimators, max_depth, min_samples_leaf)"
+    named = next((names for kind, names in _PARAMETERS.items() if (artifact.kind or "").startswith(kind)), _OF_FORESTS)
+    return f"retrain with fewer and shallower trees ({named})"

@@ -70,7 +70,7 @@ def _judge_single_values(met: SingleValues, most: float) -> Outcome:
     return Bar(most, f"at most {most:.0%} of the rest may", ".0%").judge(
         share,
         shown,
-        remedy="use fewer quantiles or bins, or a scaler that keeps means, and judge the new file",
+        remedy="use fewer quantiles or bins (max_bins), or a scaler that keeps means, and judge the new file",
     )
 
 

@@ -38,6 +38,9 @@ _HOSTILE = (
 _SHORTEST = 8
 """Bytes of an array that is told from others by its content."""
 
+_MOST_PADDING = 16
+"""Bytes before an array of joblib; no instruction is one of these numbers."""
+
 _PLAIN = tuple(code.code.encode("latin-1") for code in pickletools.opcodes if code.arg is None and code.name != "STOP")
 """Instructions without an argument."""
 
@@ -51,10 +54,9 @@ def instructions(content: bytes) -> tuple[bytes, ...]:
     while stream.tell() < len(content):  # an array of objects is a pickle of its own
         for _, _, position in pickletools.genops(stream):
             at = stream.tell()
-            for padding in range(17) if starts else ():  # joblib's array, behind the number of bytes before it
-                start = at + 1 + padding
-                if start in starts and content[at] == padding:
-                    stream.seek(starts[start])
+            if b"NumpyArrayWrapper" in content and content[at : at + 1] and content[at] <= _MOST_PADDING:
+                start = at + 1 + content[at]  # joblib's array, behind the number of bytes before it
+                stream.seek(starts.get(start, start))  # an empty one stands nowhere
             found.append(content[position or 0 : stream.tell()])
     return tuple(found)
 

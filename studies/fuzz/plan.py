@@ -11,6 +11,13 @@ SHARES = {
     "skops": 2,
     "onnx": 5,
     "rules": 4,
+    **dict.fromkeys(
+        (
+            *("xgboost-json", "xgboost-ubj", "xgboost-pickled", "lightgbm", "lightgbm-pickled"),
+            *("catboost-json", "catboost-cbm", "catboost-pickled", "histograms", "gradients", "boosted-skops"),
+        ),
+        2,
+    ),
     "policy": 2,
     "domain": 2,
     "csv": 1,

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from pytest_draft.artifact import Artifact, Forest, RuleList, occurrences, read
-from pytest_draft.artifact.observations import Answers
+from pytest_draft.artifact.observations import Answers, BoostedSums
+from pytest_draft.attack.boosted.staged import missed
 from pytest_draft.data.domain_file import read_domain
 from pytest_draft.data.holdout import holdout_of
 from pytest_draft.data.tables import read_table
@@ -37,6 +38,7 @@ from pytest_draft.errors import (
 from pytest_draft.policy.policy import read_policy
 from pytest_draft.report.canonical import with_hash
 from pytest_draft.report.earlier_report import read_earlier
+from studies.fuzz.boosters import fields_damaged, inside, ubjson_damaged, words_damaged
 from studies.fuzz.damage import Damage, bytes_damaged, text_damaged
 from studies.fuzz.documents import archive_damaged, json_damaged, npy_damaged
 from studies.fuzz.pickles import arrays_damaged, instructions_damaged
@@ -50,9 +52,11 @@ _MODEL_ERRORS = (
     SeveralModelsError,
     UnsupportedArtifactError,
 )
+_LONGEST_REFUSAL = 700
 _LONGEST = {"policy": 25_000, "rules": 25_000}
-"""Most characters of a refusal, where it lists all that is wrong; 600 elsewhere."""
+"""Most characters of a refusal, where it lists all that is wrong; `_LONGEST_REFUSAL` elsewhere."""
 
+_MOST_COLUMNS = 1000
 _COLUMNS = ("a", "d:red", "d:green", "d:blue", "e", "f")
 
 
@@ -97,7 +101,7 @@ def _model(path: Path) -> None:
     try:
         artifact = read(path)
     except SeveralModelsError as several:
-        refused(several, 600)
+        refused(several, _LONGEST_REFUSAL)
         artifact = read(path, place=several.places[0])
     _require(artifact.holds.isascii() and artifact.holds.isprintable(), "what it holds is not printable")
     _require(all(one.isascii() and one.isprintable() for one in artifact.not_read), "a path is not printable")
@@ -122,7 +126,10 @@ def _forest(forest: Forest) -> None:
         _require(((tree.feature[inner] >= 0) & (tree.feature[inner] < forest.n_features)).all(), "a column is none")
         _require(np.isfinite(tree.value).all(), "a value is not finite")
         _require(not np.isnan(tree.threshold[inner]).any(), "a threshold is not a number")
-        _require(tree.value.shape == (tree.n_nodes, forest.n_classes or 1), "its values have another shape")
+        n_values = 1 if isinstance(forest.observation, BoostedSums) else forest.n_classes or 1
+        _require(tree.value.shape == (tree.n_nodes, n_values), "its values have another shape")
+    if isinstance(forest.observation, BoostedSums):
+        _boosted(forest, forest.observation)
     if forest.observation.exact:
         with contextlib.suppress(NotCoveredError):
             for index in range(forest.n_trees):
@@ -130,6 +137,19 @@ def _forest(forest: Forest) -> None:
     if not isinstance(forest.observation, Answers):
         with contextlib.suppress(NotCoveredError):
             _require(occurrences(forest).shape == (forest.n_trees, forest.n_samples), "its draws are not by row")
+
+
+def _boosted(forest: Forest, said: BoostedSums) -> None:
+    _require(len(said.statements) == forest.n_trees, "it does not have statements for each tree")
+    _require(np.isfinite(said.base).all() and forest.n_trees % said.n_scores == 0, "its scores are none")
+    for tree, own in zip(forest.trees, said.statements, strict=True):
+        _require(((own.node >= 0) & (own.node < tree.n_nodes)).all(), "a statement is of no node")
+        _require(np.isfinite(own.weight).all() and np.isfinite(own.total).all(), "a statement is not finite")
+        _require((own.tolerance >= 0).all(), "a tolerance is none")
+    if forest.n_features <= _MOST_COLUMNS:
+        columns, labels = np.zeros((forest.n_features, 3)), np.zeros(3, np.int64)
+        columns[0] = (0.0, 1.0, np.nan)
+        missed(forest, columns, labels)
 
 
 def _rule_list(rules: RuleList) -> None:
@@ -205,7 +225,10 @@ def _report_damaged(content: bytes, chance: random.Random, others: Sequence[byte
         return result
 
 
-_PICKLES = "forest.pkl tree.pkl regressor.pkl missing.pkl bagging.pkl isolation.pkl private.pkl search.pkl *.joblib"
+_PICKLES = (
+    "forest.pkl tree.pkl regressor.pkl missing.pkl bagging.pkl isolation.pkl private.pkl search.pkl "
+    "forest.joblib pipeline.joblib bagging.joblib"
+)
 _DATA_ERRORS = (DataError, LabelError, NotCoveredError)
 
 TARGETS = {
@@ -214,11 +237,26 @@ TARGETS = {
     ),
     "trees": Target(_PICKLES, (arrays_damaged,), _model, _MODEL_ERRORS),
     "pipelines": Target("pipeline.* few.pkl", (instructions_damaged, arrays_damaged), _model, _MODEL_ERRORS),
-    "skops": Target("*.skops", (archive_damaged,), _model, _MODEL_ERRORS),
+    "skops": Target("small.skops few.skops code.skops", (archive_damaged,), _model, _MODEL_ERRORS),
     "onnx": Target("*.onnx", (protobuf_damaged,), _model, _MODEL_ERRORS),
     "rules": Target(
         "rules.* corels.pkl printed.txt optimal.txt written.txt", (text_damaged, json_damaged), _model, _MODEL_ERRORS
     ),
+    "xgboost-json": Target("xgboost-*.json", (json_damaged, json_damaged, text_damaged), _model, _MODEL_ERRORS),
+    "xgboost-ubj": Target("xgboost-*.ubj", (ubjson_damaged,), _model, _MODEL_ERRORS),
+    "xgboost-pickled": Target(
+        "xgboost-*.pkl", (inside(ubjson_damaged), inside(ubjson_damaged), instructions_damaged), _model, _MODEL_ERRORS
+    ),
+    "lightgbm": Target("lightgbm-*.txt", (fields_damaged,), _model, _MODEL_ERRORS),
+    "lightgbm-pickled": Target(
+        "lightgbm-*.pkl", (inside(fields_damaged), instructions_damaged, arrays_damaged), _model, _MODEL_ERRORS
+    ),
+    "catboost-json": Target("catboost-*.json", (json_damaged, json_damaged, text_damaged), _model, _MODEL_ERRORS),
+    "catboost-cbm": Target("catboost-*.cbm", (words_damaged,), _model, _MODEL_ERRORS),
+    "catboost-pickled": Target("catboost-*.pkl", (inside(words_damaged), instructions_damaged), _model, _MODEL_ERRORS),
+    "histograms": Target("histograms-*.joblib", (arrays_damaged, instructions_damaged), _model, _MODEL_ERRORS),
+    "gradients": Target("gradients-*.joblib", (arrays_damaged, instructions_damaged), _model, _MODEL_ERRORS),
+    "boosted-skops": Target("*-two.skops", (archive_damaged,), _model, _MODEL_ERRORS),
     "policy": Target("policy.toml", (text_damaged, text_damaged, bytes_damaged), _policy, (PolicyError,)),
     "domain": Target("domain.toml", (text_damaged, text_damaged, bytes_damaged), _domain, (DataError,)),
     "csv": Target("train.csv train.csv.gz", (text_damaged, bytes_damaged), _table, _DATA_ERRORS),
@@ -285,6 +323,6 @@ def outcome(target: str, path: Path) -> str:
     try:
         chosen.accept(path)
     except chosen.errors as error:
-        refused(error, _LONGEST.get(target, 600))
+        refused(error, _LONGEST.get(target, _LONGEST_REFUSAL))
         return str(getattr(error, "kind", "refused"))
     return "accepted"

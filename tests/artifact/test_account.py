@@ -13,7 +13,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.cluster import KMeans
-from sklearn.ensemble import RandomForestClassifier, VotingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier, VotingClassifier
 from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.kernel_approximation import Nystroem
 from sklearn.kernel_ridge import KernelRidge
@@ -265,3 +265,13 @@ def test_bits_as_values_that_hold_nothing_are_counted(bit, account, table):
     some = {f"p{i}": [[bit, None], [bit, bit]][i % 2] for i in range(40)}
     kept = {"a": some, "b": dict(some), "c": dict(some), "d": dict(some)}
     assert account({"model": forest(table), "kept": kept}).unexplained
+
+
+def test_the_scores_of_each_round_of_histogram_based_boosting_are_explained(account, table):
+    model = HistGradientBoostingClassifier(
+        max_iter=60, early_stopping=True, validation_fraction=None, n_iter_no_change=60, min_samples_leaf=5, max_depth=1
+    ).fit(*table)
+    assert len(model.train_score_) == 61
+    assert account(model).unexplained == ()
+    model.train_score_ = np.random.default_rng(0).random(70)
+    assert account(model).unexplained

@@ -5,11 +5,21 @@ from __future__ import annotations
 import pickle
 import random
 import warnings
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, clone
-from sklearn.ensemble import BaggingClassifier, ExtraTreesRegressor, IsolationForest, RandomForestClassifier
+from sklearn.ensemble import (
+    BaggingClassifier,
+    ExtraTreesRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    IsolationForest,
+    RandomForestClassifier,
+)
 from sklearn.feature_selection import SelectFromModel, SelectKBest, SelectPercentile, VarianceThreshold, f_classif
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -20,14 +30,21 @@ from profiles import examples
 from pytest_draft.artifact import read
 from pytest_draft.errors import CorruptArtifactError
 from studies.fuzz.make_seeds import pipeline, private, table
+from studies.fuzz.targets import SEEDS
 from studies.fuzz.worker import said
 
+LIBRARIES = ("xgboost", "lightgbm")
 TREE = DecisionTreeClassifier(max_depth=2, random_state=1)
+FEW = {"max_iter": 2, "max_leaf_nodes": 4, "min_samples_leaf": 2, "early_stopping": False}
 NUMERIC = {
     "forest": RandomForestClassifier(2, max_depth=2, class_weight="balanced", random_state=1),
     "tree": TREE,
     "bagging": BaggingClassifier(TREE, n_estimators=2, max_features=0.7, random_state=1),
     "isolation": IsolationForest(n_estimators=2, max_samples=8, random_state=1),
+    "gradients": GradientBoostingClassifier(n_estimators=2, max_depth=2, random_state=1),
+    "gradients of a regressor": GradientBoostingRegressor(n_estimators=2, max_depth=2, random_state=1),
+    "histograms": HistGradientBoostingClassifier(**FEW),
+    "histograms of a regressor": HistGradientBoostingRegressor(**FEW),
     "regressor": ExtraTreesRegressor(2, max_depth=2, random_state=1),
     "best": make_pipeline(SelectKBest(f_classif, k=2), MinMaxScaler(), TREE),
     "share": make_pipeline(SelectPercentile(percentile=70), RobustScaler(), TREE),
@@ -46,12 +63,14 @@ def fitted_models():
         warnings.simplefilter("ignore")
         models = {
             name: clone(model).fit(
-                frame[["a", "b", "c"]].to_numpy(), labels if name != "regressor" else np.arange(24.0)
+                frame[["a", "b", "c"]].to_numpy(), labels if "regressor" not in name else np.arange(24.0)
             )
             for name, model in NUMERIC.items()
         }
         models["pipeline"] = pipeline().fit(frame.drop(columns="label"), labels)
     models["private"] = private()
+    for name in LIBRARIES:
+        models[name] = pickle.loads((SEEDS / f"{name}-two.pkl").read_bytes()) if find_spec(name) else None
     return {name: pickle.dumps(model) for name, model in models.items()}
 
 
@@ -107,8 +126,10 @@ def wrong_values(before):
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("name", [*NUMERIC, "pipeline", "private"])
+@pytest.mark.parametrize("name", [*NUMERIC, "pipeline", "private", *LIBRARIES])
 def test_a_wrong_attribute_is_refused_in_one_clear_line_or_the_model_is_valid(name, fitted_models, tmp_path):
+    if name in LIBRARIES:
+        pytest.importorskip(name)
     chance = random.Random(name)
     n_parts = len(parts(pickle.loads(fitted_models[name])))
     trials = []

@@ -10,8 +10,9 @@ import joblib
 import numpy as np
 import pytest
 import sklearn
-from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
 
 COUNTS_MISSING = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) >= (1, 9)
 KNOWN_WITHOUT_MODEL = {"n_rows", "residual", "reproduced_trees"}
@@ -84,7 +85,7 @@ def test_nothing_of_a_payload_runs_when_it_is_refused(project, refused, suffix):
     assert not marker.exists()
 
 
-@pytest.mark.parametrize("model", [LogisticRegression(), GradientBoostingClassifier(n_estimators=2)])
+@pytest.mark.parametrize("model", [LogisticRegression(), KNeighborsClassifier(3)])
 def test_a_model_that_is_no_supported_forest_is_refused(project, refused, rows, model):
     project.train(model, rows)
     assert type(model).__name__ in refused("other.joblib", data="other.csv")

@@ -16,6 +16,7 @@ STUDIES = (
     "startup",
     "same-reports",
     "agreement",
+    "boosted-agreement",
     "numeric-agreement",
     "claims",
     "fuzz",

@@ -87,7 +87,7 @@ def answers(monkeypatch, target, answer):
     [
         (ValueError("x"), "! ValueError at "),
         (WrongError("it was accepted although"), "! WrongError at "),
-        (CorruptArtifactError("x" * 601), "no clear line"),
+        (CorruptArtifactError("x" * 701), "no clear line"),
         (CorruptArtifactError("\u20ac"), "no clear line"),
         (CorruptArtifactError("its content makes no sense (ValueError)"), "the last net caught it"),
     ],

@@ -1,14 +1,18 @@
 """What the leaves of a forest say of the rows in them: each kind is a class of its own, an `Observation`."""
 
 from pytest_draft.artifact.observations.answers import Answers, MeanTargets, Possible, Shares, WinningLabels
+from pytest_draft.artifact.observations.boosted import BoostedSums, Loss, NewtonSteps, Statements
 from pytest_draft.artifact.observations.counted import ClassCounts, NodeCounts, RowNumbers, TargetMeans
 from pytest_draft.artifact.observations.observation import Observation
 from pytest_draft.artifact.observations.released import Released, ReleasedCounts, ReleasedLabels, under
 
 __all__ = [
     "Answers",
+    "BoostedSums",
     "ClassCounts",
+    "Loss",
     "MeanTargets",
+    "NewtonSteps",
     "NodeCounts",
     "Observation",
     "Possible",
@@ -17,6 +21,7 @@ __all__ = [
     "ReleasedLabels",
     "RowNumbers",
     "Shares",
+    "Statements",
     "TargetMeans",
     "WinningLabels",
     "under",

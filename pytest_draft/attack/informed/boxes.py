@@ -17,6 +17,7 @@ import numpy as np
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.groups import KnownRows
+from pytest_draft.attack.informed.gaps import beside_gaps, gaps_of
 from pytest_draft.attack.informed.splits import alone, sides_of, splits_of
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.observations import unexplained
@@ -123,11 +124,9 @@ def held_of(
     may_miss = np.tile(domain.by_column(lambda attribute: attribute.missing), (len(rows), 1))
     bounds, is_pinned = np.tile(domain.reach, (len(rows), 1, 1)), np.zeros_like(may_miss)
     alone(splits, sides_of(splits, np.zeros(len(everyone.rows), dtype=np.bool_)), rows, bounds, is_pinned, may_miss)
+    is_pinned |= beside_gaps(forest, domain, everyone.rows, rows)
     value = everyone.rows[rows].astype(np.float64)
-    return Held(
-        domain,
-        rows,
-        np.where(is_pinned, value, -bounds[:, :, 1]),
-        np.where(is_pinned, value, bounds[:, :, 0]),
-        may_miss & ~is_pinned,
-    )
+    lower, upper = np.where(is_pinned, value, -bounds[:, :, 1]), np.where(is_pinned, value, bounds[:, :, 0])
+    for column, gaps in gaps_of(forest, domain, everyone.rows):
+        gaps.leave(lower[:, column], upper[:, column])
+    return Held(domain, rows, lower, upper, may_miss & ~is_pinned)

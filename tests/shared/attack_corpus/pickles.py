@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 
 import numpy as np
-from sklearn.ensemble import BaggingClassifier, GradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import AdaBoostRegressor, BaggingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.tree import DecisionTreeClassifier
@@ -355,8 +355,8 @@ def _foreign() -> Iterator[Hostile]:
     yield unsupported("an OrderedDict", dumped(OrderedDict(a=1)), "OrderedDict")
     yield Hostile("a list of trees", pickle.dumps(forest().estimators_), "several models", ("[0], [1], [2]",))
     columns, classes = rows()
-    boosted = GradientBoostingClassifier(n_estimators=2).fit(columns, classes == "yes")
-    yield unsupported("gradient boosting", dumped(boosted), "it holds a GradientBoostingClassifier")
+    boosted = AdaBoostRegressor(n_estimators=2).fit(columns, classes == "yes")
+    yield unsupported("boosting by draws", dumped(boosted), "it holds an AdaBoostRegressor")
     for unfitted in (RandomForestClassifier(), DecisionTreeClassifier(), BaggingClassifier()):
         yield unsupported(f"an unfitted {type(unfitted).__name__}", dumped(unfitted), "not fitted")
     search = GridSearchCV(DecisionTreeClassifier(), {"max_depth": [1]})

@@ -1,0 +1,20 @@
+"""What is read of a booster that a library of boosted trees saved in a format of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pytest_draft.artifact.contents import NOTHING, Contents
+from pytest_draft.artifact.forest import Forest
+
+
+@dataclass(frozen=True, eq=False)
+class BoosterModel:
+    """A booster, and what else is in its file or in its bytes inside a pickle; as in `Artifact`."""
+
+    forest: Forest
+    """With `BoostedSums`."""
+    not_covered: str | None = None
+    """Why its trees do not follow from the rows alone by the equations that are known here; None where they do."""
+    not_read: tuple[str, ...] = ()
+    contents: Contents = NOTHING

@@ -1,0 +1,504 @@
+"""Reads LightGBM's boosters: a model's text becomes a `Forest`, with what each leaf says of its rows.
+
+LightGBM computes gradients and hessians in double precision, rounds each to single, and adds them up in double. The
+text has the sum of the hessians of each leaf and the leaf's value with 17 digits, so the sum of its gradients follows,
+
+    G = -(value / learning rate) (H + lambda_l2),
+
+and both are off by rounding each row's number to single at most. What inner nodes hold (6 digits) are sums of their
+leaves': they add nothing, and only show whether leaves' values arose like this. A regressor's gradients are not stated:
+its labels can be of any size, so it is not known how far single precision rounds them.
+
+The first trees' values contain the score before them, which is a function of the number of rows of each class (or of
+the mean label). In the first round all rows have the same hessian, so there a leaf's sum of them must be its number of
+rows times that: where it is not, rows had weights or scores of their own, which the text does not tell.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pytest_draft.arrays import FloatArray
+from pytest_draft.artifact.boosted_tree import STEPS, Splits, checked_tree
+from pytest_draft.artifact.booster_model import BoosterModel
+from pytest_draft.artifact.budget import Budget, Limits
+from pytest_draft.artifact.contents import Contents, stored_numbers
+from pytest_draft.artifact.draws import Draws
+from pytest_draft.artifact.forest import Forest, Tree
+from pytest_draft.artifact.lightgbm_parameters import not_covered_parameter
+from pytest_draft.artifact.lightgbm_text import (
+    Fields,
+    ModelText,
+    floats,
+    integer,
+    integers,
+    is_lightgbm,
+    model_text,
+)
+from pytest_draft.artifact.observations import BoostedSums, Loss, Statements
+from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError, one_line
+
+_SINGLE = 2.0**-24
+"""How far rounding to single precision moves a number, relative to it."""
+
+_DOUBLE = 1e-12
+"""How far sums and scores in double precision can be off, relative to what is added up: far more than they are."""
+
+_SIX_DIGITS = 5e-6
+"""How far a number printed with six digits can be off, relative to it."""
+
+_CATEGORICAL, _DEFAULT_LEFT = 1, 2
+_MISSING_NONE, _MISSING_ZERO, _MISSING_NAN = 0, 1, 2
+_ZERO = 1e-35
+"""LightGBM's zero: up to here a number is none, and what it prints is rounded up from that."""
+
+_RANGE = re.compile(r"\[([-+.\deEinf]{1,32}):([-+.\deEinf]{1,32})\]", re.ASCII)
+"""What ``feature_infos`` say of a column of numbers."""
+
+_MOST_COLUMNS = 2**24
+_MOST_LEAVES = 2**24
+_LOSSES: dict[str, Loss] = {
+    "binary": "logistic",
+    "multiclass": "softmax",
+    "regression": "squared",
+    "poisson": "poisson",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class _Leaves:
+    """What a tree's text says besides its `Tree`."""
+
+    hessian: FloatArray
+    """Shape (n_leaves,). The sum over its rows, in the order of `Tree.leaves`."""
+    inner_value: FloatArray
+    """Shape (n_nodes - n_leaves,). Of the inner nodes, with six digits."""
+    shrinkage: float
+    unclear: str | None
+    """Why it is not known where it sends rows; None where it is."""
+
+
+def read_lightgbm(packed: bytes, limits: Limits) -> BoosterModel | None:
+    """Read a booster that LightGBM saved as text; None where the bytes are no such file.
+
+    Raises
+    ------
+    UnsupportedArtifactError
+        If it has no trees.
+    CorruptArtifactError
+        If it is damaged or contradicts itself.
+    ArtifactTooBigError
+        If reading it would cross a limit.
+    """
+    if not is_lightgbm(packed):
+        return None
+    try:
+        text = packed.decode("utf-8")
+    except UnicodeDecodeError:
+        raise CorruptArtifactError("its LightGBM text is not UTF-8") from None
+    return lightgbm_in_text(text, Budget(limits, len(packed)), "LightGBM booster")
+
+
+def lightgbm_in_text(
+    text: str, budget: Budget, kind: str, classes: tuple[object, ...] | None = None, *, classifier: bool | None = None
+) -> BoosterModel:
+    """Read a booster from its text.
+
+    Parameters
+    ----------
+    text : str
+        Of a file, or of the ``_Booster`` of a pickled model.
+    kind : str
+        As in `Forest`.
+    classes : tuple of object or None
+        A classifier's classes, by their numbers; None for the numbers themselves.
+    classifier : bool or None
+        Whether it stands in a model that is one; None where it stands alone.
+
+    Raises
+    ------
+    ArtifactError
+        As `read_lightgbm`.
+    """
+    model = model_text(text, budget)
+    return _Reader(model, budget, kind).booster(classes, classifier)
+
+
+class _Reader:
+    """Reads one model's parts."""
+
+    def __init__(self, model: ModelText, budget: Budget, kind: str) -> None:
+        self._model = model
+        self._budget = budget
+        self._kind = kind
+        header = model.header
+        self._n_features = 1 + integer(header, "max_feature_idx", "the header", 0, _MOST_COLUMNS)
+        self._n_scores = integer(header, "num_tree_per_iteration", "the header", 1, 2**20)
+        self._objective, self._options = self._objective_and_options()
+
+    def booster(self, classes: tuple[object, ...] | None, classifier: bool | None) -> BoosterModel:
+        """Return the forest, and why it cannot be judged where it cannot."""
+        model = self._model
+        if not model.trees:
+            raise UnsupportedArtifactError("it holds a LightGBM booster without trees: train it before saving it")
+        if len(model.trees) % self._n_scores:
+            raise CorruptArtifactError(f"its {len(model.trees)} trees are not {self._n_scores} a round")
+        read = [self._tree(index, fields) for index, fields in enumerate(model.trees)]
+        trees, leaves = tuple(tree for tree, _ in read), [own for _, own in read]
+        numbered = self._numbered_classes()
+        if classifier is not None and self._objective in _LOSSES and classifier != (numbered is not None):
+            raise CorruptArtifactError(f"its booster's objective is none of a {self._kind}")
+        if classes is not None and numbered is not None and len(classes) != len(numbered):
+            raise CorruptArtifactError("its booster does not have its number of classes")
+        known = numbered if classes is None else classes
+        nothing = Statements.none()
+        forest = Forest(
+            kind=self._kind,
+            trees=trees,
+            n_features=self._n_features,
+            feature_names=self._names(),
+            classes=known,
+            observation=BoostedSums(
+                loss=_LOSSES.get(self._objective, "squared"),
+                base=np.zeros(self._n_scores),
+                statements=tuple(nothing for _ in trees),
+            ),
+            draws=Draws(),
+            n_samples=int(trees[0].n_distinct[0]),
+            sklearn_version=None,
+            parameters={"objective": self._objective, **self._plain_parameters()},
+        )
+        not_covered = self._not_covered(leaves)
+        if not_covered is None:
+            equations = _Equations(forest, leaves, self._model.parameters, self._options)
+            forest, not_covered = equations.stated(), equations.not_covered
+        opaque = ("(text between the fields)",) if model.not_understood else ()
+        not_read = ("feature_importances", "split_gain", *opaque)
+        learned = (stored_numbers("feature_infos", self._ranges()),)
+        return BoosterModel(forest, not_covered, not_read, Contents(opaque=opaque, learned=learned))
+
+    def _ranges(self) -> FloatArray:
+        """Return the least and the largest value of each column, shape (n_columns, 2); NaN where they are not known."""
+        stored = self._model.header.get("feature_infos", "").split()
+        if len(stored) != self._n_features:
+            raise CorruptArtifactError(f"its header does not have feature_infos of {self._n_features} columns")
+        found = [match.groups() if (match := _RANGE.fullmatch(one)) else ("nan", "nan") for one in stored]
+        try:
+            return np.array(found, dtype=np.float64)
+        except ValueError:
+            raise CorruptArtifactError("its header: feature_infos are not ranges of numbers") from None
+
+    def _objective_and_options(self) -> tuple[str, dict[str, str]]:
+        """Return the objective and what stands behind its name, such as the number of classes."""
+        name, *rest = self._model.header.get("objective", "").split() or [""]
+        options = dict(part.partition(":")[::2] for part in rest)
+        if name == "multiclass" and options.get("num_class") != str(self._n_scores):
+            raise CorruptArtifactError("its objective does not have a class for each tree of a round")
+        if name in ("binary", "regression", "poisson") and self._n_scores != 1:
+            raise CorruptArtifactError(f"its objective has one tree a round, and it has {self._n_scores}")
+        return name, options
+
+    def _numbered_classes(self) -> tuple[object, ...] | None:
+        if self._objective == "binary":
+            return (0, 1)
+        return tuple(range(self._n_scores)) if self._objective == "multiclass" else None
+
+    def _names(self) -> tuple[str, ...] | None:
+        """Return the columns' names, None where LightGBM made them up."""
+        names = tuple(self._model.header.get("feature_names", "").split(" "))
+        if len(names) != self._n_features:
+            raise CorruptArtifactError(f"its header does not have the names of {self._n_features} columns")
+        return None if names == tuple(f"Column_{index}" for index in range(len(names))) else names
+
+    def _plain_parameters(self) -> dict[str, object]:
+        """Return the parameters that a report may show."""
+        found: dict[str, object] = {}
+        for name in ("learning_rate", "num_iterations", "num_leaves", "max_depth", "lambda_l2"):
+            try:
+                found[name] = float(self._model.parameters[name])
+            except (KeyError, ValueError):
+                continue
+        return found
+
+    def _tree(self, index: int, fields: Fields) -> tuple[Tree, _Leaves]:
+        where = f"tree {index}"
+        self._budget.spend_opcode(STEPS)
+        n_leaves = integer(fields, "num_leaves", where, 1, _MOST_LEAVES)
+        n_inner = n_leaves - 1
+        self._budget.spend_copy(64 * (n_inner + n_leaves))
+        shrinkage = float(floats(fields, "shrinkage", 1, where)[0])
+        leaf_value = floats(fields, "leaf_value", n_leaves, where)
+        left, right = np.full(n_inner + n_leaves, -1), np.full(n_inner + n_leaves, -1)
+        feature, kinds = np.full(len(left), -1), np.zeros(len(left), np.int64)
+        threshold, value = np.zeros(len(left)), np.concatenate((np.zeros(n_inner), leaf_value))
+        rows, inner_value, hessian = np.zeros(len(left), np.int64), np.zeros(n_inner), np.zeros(n_leaves)
+        if n_inner:
+            for child, name in ((left, "left_child"), (right, "right_child")):
+                stored = integers(fields, name, n_inner, where)
+                if ((stored < -n_leaves) | (stored >= n_inner)).any():
+                    raise CorruptArtifactError(f"{where}: a child is none of its nodes")
+                child[:n_inner] = np.where(stored < 0, n_inner + ~stored, stored)
+            feature[:n_inner] = integers(fields, "split_feature", n_inner, where)
+            threshold[:n_inner] = floats(fields, "threshold", n_inner, where, finite=False)
+            kinds[:n_inner] = integers(fields, "decision_type", n_inner, where)
+            inner_value = floats(fields, "internal_value", n_inner, where)
+            hessian = floats(fields, "leaf_weight", n_leaves, where)
+            rows[:n_inner] = integers(fields, "internal_count", n_inner, where)
+            rows[n_inner:] = integers(fields, "leaf_count", n_leaves, where)
+        elif "leaf_count" in fields:
+            rows[:] = integers(fields, "leaf_count", 1, where)
+        if not n_inner and not rows[0]:  # a constant tree of older versions does not say it
+            rows[:] = self._rows_of_first_tree()
+        if ((kinds < 0) | (kinds >> 2 > _MISSING_NAN)).any() or (hessian < 0).any():
+            raise CorruptArtifactError(f"{where}: a number of its nodes is out of range")
+        by_default = (kinds & _DEFAULT_LEFT) != 0
+        zero_left = threshold >= 0
+        missing_left = np.where(kinds >> 2 == _MISSING_NAN, by_default, zero_left)
+        missing_left = np.where(kinds >> 2 == _MISSING_ZERO, by_default, missing_left)
+        unclear = None
+        if (kinds & _CATEGORICAL).any():
+            unclear = "it splits on categories, which is not covered: train it on numbers (one-hot, for example)"
+        elif ((kinds >> 2 == _MISSING_ZERO) & (by_default != zero_left)).any():
+            unclear = "it takes zeros for missing values (zero_as_missing), which is not covered: train without it"
+        elif fields.get("is_linear", "0") != "0":
+            unclear = "its leaves hold linear models (linear_tree), which is not covered: train without it"
+        splits = Splits(left, right, feature, threshold, missing_left)
+        tree = checked_tree(index, splits, self._n_features, value, rows)
+        return tree, _Leaves(hessian, inner_value, shrinkage, unclear)
+
+    def _rows_of_first_tree(self) -> int:
+        """Return the number of rows of the first tree that says it; 1 where none does: all are constant then."""
+        for index, fields in enumerate(self._model.trees):
+            if fields.get("internal_count"):
+                first = fields["internal_count"].split(" ", 1)[0]
+                return integer({"rows": first}, "rows", f"tree {index}", 1, 2**53)
+        return 1
+
+    def _not_covered(self, leaves: list[_Leaves]) -> str | None:
+        model = self._model
+        if model.unknown:
+            return f"its LightGBM text has {one_line(model.unknown[0], 60)}, which is not known here"
+        if (unclear := next((own.unclear for own in leaves if own.unclear is not None), None)) is not None:
+            return unclear
+        if model.pandas_categorical.strip() not in ("", "null", "[]"):
+            return "its table had columns of categories, which is not covered: train it on numbers"
+        if "average_output" in model.header or "monotone_constraints" in model.header:
+            return "its trees are averaged, or bounded by monotone_constraints, which is not covered: train without it"
+        if self._objective not in _LOSSES:
+            shown = one_line(self._objective, 40) or "of its own"
+            return f"it was trained with an objective that is not covered ({shown}): covered are {', '.join(_LOSSES)}"
+        if any(own not in ("sigmoid", "num_class") for own in self._options):
+            return f"its objective {self._objective} has options that are not covered: train without them"
+        if self._options.get("sigmoid", "1") != "1":
+            return "it was trained with LightGBM's sigmoid, which is not covered: train without it"
+        if (why := not_covered_parameter(model.parameters)) is not None:
+            return why
+        return self._continued(leaves)
+
+    def _continued(self, leaves: list[_Leaves]) -> str | None:
+        """Return why its trees were not all grown in one go, None where they were."""
+        parameters = self._model.parameters
+        rounds = len(leaves) // self._n_scores
+        try:
+            learning_rate, wanted = float(parameters["learning_rate"]), int(parameters["num_iterations"])
+        except (KeyError, ValueError):
+            raise CorruptArtifactError("its parameters do not have a learning rate and a number of rounds") from None
+        if rounds > wanted:
+            return f"it has {rounds} rounds and was trained for {wanted}: training it on (init_model) is not covered"
+        later = {own.shrinkage for own in leaves[self._n_scores :] if len(own.hessian) > 1}
+        if later - {learning_rate}:
+            return "its learning rate changed between the rounds, which is not covered: train with one"
+        return None
+
+
+class _Equations:
+    """What a booster's numbers say of its rows.
+
+    Attributes
+    ----------
+    not_covered : str or None
+        Why they do not say it, found while they were put down.
+    """
+
+    def __init__(self, forest: Forest, leaves: list[_Leaves], parameters: Fields, options: Fields) -> None:
+        self._forest = forest
+        self._leaves = leaves
+        said = forest.observation
+        assert isinstance(said, BoostedSums)
+        self._said = said
+        self._n_scores = said.n_scores
+        self.not_covered: str | None = None
+        self._rate, self._rate_off = _printed(parameters, "learning_rate")
+        self._l2, self._l2_off = _printed(parameters, "lambda_l2")
+        self._from_average = _printed(parameters, "boost_from_average")[0] != 0
+        self._factor = 1.0
+        if said.loss == "softmax":
+            self._factor = self._n_scores / (self._n_scores - 1.0) if self._n_scores > 1 else 1.0
+        if said.loss == "poisson":
+            self._factor = math.exp(_printed(parameters, "poisson_max_delta_step")[0])
+
+    def stated(self) -> Forest:
+        """Return the forest with its statements and without the base in its values; as it was where not covered."""
+        if not 0 < self._rate < np.inf or not 0 <= self._l2 < np.inf:
+            raise CorruptArtifactError("its learning rate or lambda_l2 is out of range")
+        base = self._base()
+        if base is None:
+            return self._forest
+        trees = [self._without(tree, base[t]) for t, tree in enumerate(self._forest.trees[: self._n_scores])]
+        trees += self._forest.trees[self._n_scores :]
+        steps = [tree.value[tree.leaves, 0] for tree in trees]
+        if not self._first_round_holds(trees, base, steps) or not self._values_add_up(trees, base, steps):
+            return self._forest
+        statements = tuple(
+            self._statements(tree, own, step) for tree, own, step in zip(trees, self._leaves, steps, strict=True)
+        )
+        return replace(
+            self._forest,
+            trees=tuple(trees),
+            observation=replace(self._said, base=base, statements=statements),
+        )
+
+    def _without(self, tree: Tree, base: float) -> Tree:
+        """Return a tree of the first round without the score that stood before it."""
+        value = tree.value.copy()
+        value[tree.leaves, 0] -= base
+        if len(tree.leaves) == 1:
+            value[:] = 0 if self._from_average else tree.value
+        value.setflags(write=False)
+        return replace(tree, value=value)
+
+    def _base(self) -> FloatArray | None:
+        """Return the scores before the first tree; None where they do not follow from the rows."""
+        if not self._from_average:
+            return np.zeros(self._n_scores)
+        means = np.array([self._mean(t) for t in range(self._n_scores)])
+        n_rows = self._forest.trees[0].n_distinct[0]
+        loss, constant = self._said.loss, len(self._leaves[0].hessian) == 1
+        if loss == "squared":
+            return means
+        if loss == "poisson":
+            if constant:
+                return means
+            return np.array([math.log(max(self._leaves[0].hessian.sum() / n_rows / self._factor, 1e-300))])
+        shares = 1 / (1 + np.exp(-means)) if loss == "logistic" else np.exp(np.minimum(means, 0))
+        of_class = np.rint(n_rows * shares)
+        with np.errstate(divide="ignore"):
+            exact = of_class / n_rows
+            base = np.log(exact / (1 - exact)) if loss == "logistic" else np.log(exact)
+        alone = (of_class == 0) | (of_class == n_rows)
+        base = np.where(alone, means, base)
+        if (np.abs(base - means) > 1e-4 + 1e-5 * np.abs(means)).any() or (
+            loss == "softmax" and of_class.sum() != n_rows
+        ):
+            self.not_covered = _SCORES
+            return None
+        return base
+
+    def _mean(self, t: int) -> float:
+        """Return the score that stands in all values of a first tree: their mean, as their gradients add up to 0."""
+        tree, hessian = self._forest.trees[t], self._leaves[t].hessian
+        value = tree.value[tree.leaves, 0]
+        share = hessian + self._l2
+        return float((share * value).sum() / share.sum()) if len(value) > 1 and share.sum() > 0 else float(value[0])
+
+    def _first_round_holds(self, trees: list[Tree], base: FloatArray, steps: list[FloatArray]) -> bool:
+        """Return whether the first round says the same of its rows' hessians and classes as its numbers of rows."""
+        p = _probabilities(self._said.loss, base)
+        for t in range(self._n_scores):
+            tree, own = trees[t], self._leaves[t]
+            if len(own.hessian) == 1:
+                continue
+            rows = tree.n_distinct[tree.leaves].astype(np.float64)
+            single = {"squared": 1.0, "poisson": float(p[t])}.get(self._said.loss, float(p[t] * (1 - p[t])))
+            if (np.abs(own.hessian - rows * single * self._factor) > 1e-5 * own.hessian + _DOUBLE).any():
+                self.not_covered = _SCORES
+                return False
+            if self._forest.classes is None:
+                continue
+            gradient = -steps[t] / self._rate * (own.hessian + self._l2)
+            of_class = rows * p[t] - gradient
+            off = 1e-4 + rows * 1e-6 + np.abs(gradient) * (2 * self._rate_off + _SINGLE)
+            if (np.abs(of_class - np.rint(of_class)) > off).any() or (of_class < -off).any():
+                self.not_covered = _VALUES
+                return False
+        return True
+
+    def _values_add_up(self, trees: list[Tree], base: FloatArray, steps: list[FloatArray]) -> bool:
+        """Return whether inner nodes' values are their leaves', as they are where nothing bounds or mixes them."""
+        for t, (tree, own, step) in enumerate(zip(trees, self._leaves, steps, strict=True)):
+            if len(own.inner_value) < 2:
+                continue
+            share = own.hessian + self._l2
+            before = base[t] if t < self._n_scores and self._from_average else 0.0
+            sums = _at_inner(tree, np.stack([own.hessian, step * share, np.abs(step) * share]))
+            found = (own.inner_value - before) * (sums[0] + self._l2)
+            digits = _SIX_DIGITS * np.abs(own.inner_value) * (sums[0] + self._l2)
+            off = 2 * digits + 1e-5 * sums[2] + 1e-4 * self._rate * _SINGLE * tree.n_distinct[0] + 1e-9
+            wrong = np.abs(found - sums[1]) > off
+            if wrong[1:].any():
+                self.not_covered = _VALUES
+                return False
+        return True
+
+    def _statements(self, tree: Tree, own: _Leaves, step: FloatArray) -> Statements:
+        leaves, n_leaves = tree.leaves, len(tree.leaves)
+        parts: list[Statements] = []
+        if n_leaves > 1 and self._said.loss != "squared":
+            weight = np.tile([0.0, 0.0, self._factor, 0.0], (n_leaves, 1))
+            single = _SINGLE * (4 if self._said.loss == "poisson" else 1.01)  # poisson: its base is known in single
+            off = single * own.hessian + _DOUBLE * (own.hessian.sum() + 1)
+            parts.append(Statements(leaves, weight, own.hessian, off))
+        if n_leaves > 1 and self._forest.classes is not None:
+            share = np.abs(step) / self._rate * (own.hessian + self._l2)
+            rows = tree.n_distinct[leaves]
+            weight = np.tile([0.0, 1.0, 0.0, 0.0], (n_leaves, 1))
+            total = -step / self._rate * (own.hessian + self._l2)
+            off = 1.01 * _SINGLE * rows + _DOUBLE * (tree.n_distinct[0] + share)
+            off = off + share * self._rate_off + np.abs(step) / self._rate * self._l2_off
+            parts.append(Statements(leaves, weight, total, off))
+        return Statements.joined(parts)
+
+
+_SCORES = (
+    "the sums of hessians in its first trees are not those of its numbers of rows, as with weights of rows or classes, "
+    "or with scores given to begin with (init_score, init_model), none of which is in the file: train without them"
+)
+_VALUES = (
+    "the values of its leaves do not follow from their sums of hessians and gradients, as after refit or by a "
+    "parameter that is not known here: train it again without that"
+)
+
+
+def _printed(parameters: Fields, name: str) -> tuple[float, float]:
+    """Return a parameter's number and how far off it is: six digits are printed, and fewer mean that these are all."""
+    text = parameters.get(name, "0")
+    try:
+        value = float(text)
+    except ValueError:
+        raise CorruptArtifactError(f"its parameter {name} is not a number") from None
+    digits = text.lower().partition("e")[0].replace(".", "").lstrip("-0")
+    off = _SIX_DIGITS if len(digits) >= 6 else 0.0
+    return value, off * (1 if name == "learning_rate" else abs(value))
+
+
+def _probabilities(loss: Loss, base: FloatArray) -> FloatArray:
+    """Return what all rows have before the first round."""
+    if loss == "logistic":
+        return np.asarray(1 / (1 + np.exp(-base)))
+    if loss == "softmax":
+        p = np.exp(base - base.max())
+        return np.asarray(p / p.sum())
+    return np.exp(base) if loss == "poisson" else base
+
+
+def _at_inner(tree: Tree, of_leaf: FloatArray) -> FloatArray:
+    """Return sums over the leaves below each inner node, shape (n_sums, n_inner); inner nodes come first."""
+    n_inner = tree.n_nodes - of_leaf.shape[1]
+    sums = np.concatenate((np.zeros((len(of_leaf), n_inner)), of_leaf), axis=1)
+    for node in range(n_inner - 1, -1, -1):
+        sums[:, node] = sums[:, tree.left[node]] + sums[:, tree.right[node]]
+    return sums[:, :n_inner]

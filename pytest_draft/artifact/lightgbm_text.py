@@ -1,0 +1,176 @@
+"""LightGBM's model text, taken apart: its header, each tree's fields, the parameters; all of them as texts."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pytest_draft.arrays import FloatArray, IntArray
+from pytest_draft.artifact.budget import Budget
+from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError, one_line
+
+FIRST_LINE = b"tree"
+
+_OF_TREE = frozenset(
+    (
+        *("num_leaves", "num_cat", "split_feature", "split_gain", "threshold", "decision_type", "left_child"),
+        *("right_child", "leaf_value", "leaf_weight", "leaf_count", "internal_value", "internal_weight"),
+        *("internal_count", "cat_boundaries", "cat_threshold", "is_linear", "leaf_const", "num_features"),
+        *("leaf_features", "leaf_coeff", "shrinkage"),
+    )
+)
+_OF_HEADER = frozenset(
+    (
+        *("version", "num_class", "num_tree_per_iteration", "label_index", "max_feature_idx", "objective"),
+        *("average_output", "feature_names", "monotone_constraints", "feature_infos", "tree_sizes"),
+    )
+)
+_LONGEST_PARAMETER = 4096
+"""Characters of a parameter that is kept; a longer one could hold data."""
+
+_NUMBERS = re.compile(r"[-+.\dEefin]{1,32}(?: [-+.\dEefin]{1,32})*", re.ASCII)
+_WHOLE_NUMBERS = re.compile(r"-?\d{1,18}(?: -?\d{1,18})*", re.ASCII)
+"""Of what numbers consist: an array of texts takes for each as much as for the longest one."""
+
+Fields = dict[str, str]
+
+
+@dataclass
+class ModelText:
+    """A model's text by parts."""
+
+    header: Fields = field(default_factory=dict)
+    trees: list[Fields] = field(default_factory=list)
+    parameters: Fields = field(default_factory=dict)
+    pandas_categorical: str = ""
+    """JSON: the categories of each column of categories of the table; empty where it is not there."""
+    unknown: list[str] = field(default_factory=list)
+    """Names of fields that no known version writes."""
+    not_understood: int = 0
+    """Characters of lines that are no field."""
+
+
+def is_lightgbm(packed: bytes) -> bool:
+    """Return whether bytes are a model that LightGBM saved as text."""
+    return packed[:32].replace(b"\r", b"").startswith(FIRST_LINE + b"\nversion=")
+
+
+def model_text(text: str, budget: Budget) -> ModelText:
+    """Take a model's text apart.
+
+    Raises
+    ------
+    CorruptArtifactError
+        If it is malformed, or cut off.
+    ArtifactTooBigError
+        If it has too many lines.
+    """
+    budget.spend_copy(len(text))
+    lines = iter(text.splitlines())
+    if next(lines, "") != FIRST_LINE.decode():
+        raise UnsupportedArtifactError("it is a model of LightGBM that does not begin as one of trees does")
+    model = ModelText()
+    fields, known, ended = model.header, _OF_HEADER, False
+    for line in lines:
+        budget.spend_opcode()
+        if not line:
+            continue
+        if line == "end of trees":
+            ended = True
+            break
+        name, _, value = line.partition("=")
+        if name == "Tree":
+            if value != str(len(model.trees)):
+                raise CorruptArtifactError("the trees of its LightGBM text are not in order")
+            fields, known = {}, _OF_TREE
+            model.trees.append(fields)
+            continue
+        if name in fields:
+            raise CorruptArtifactError(f"its LightGBM text has {one_line(name, 40)} twice in one part")
+        if name in known:
+            fields[name] = value
+        else:
+            model.unknown.append(name)
+    if not ended:
+        raise CorruptArtifactError("its LightGBM text is cut off: the line 'end of trees' is missing")
+    _read_rest(model, list(lines), budget)
+    return model
+
+
+def _read_rest(model: ModelText, lines: list[str], budget: Budget) -> None:
+    """Read what stands behind the trees: parameters, and the categories of a table's columns."""
+    part = ""
+    for line in lines:
+        budget.spend_opcode()
+        if line in ("feature_importances:", "parameters:", "parser:"):
+            part = line
+        elif line in ("end of parameters", "end of parser"):
+            part = ""
+        elif part == "parameters:" and line.startswith("[") and line.endswith("]"):
+            name, _, value = line[1:-1].partition(": ")
+            if len(line) > _LONGEST_PARAMETER:
+                model.not_understood += len(line)
+            if name in model.parameters:
+                raise CorruptArtifactError(f"its LightGBM text has the parameter {one_line(name, 40)} twice")
+            model.parameters[name.removesuffix(":")] = value.strip()
+        elif line.startswith("pandas_categorical:"):
+            model.pandas_categorical = line.partition(":")[2]
+        elif part == "feature_importances:" and "=" in line:
+            continue
+        else:
+            model.not_understood += len(line)
+
+
+def floats(fields: Fields, name: str, count: int, where: str, *, finite: bool = True) -> FloatArray:
+    """Return a field of `count` numbers, finite or not NaN at least.
+
+    Raises
+    ------
+    CorruptArtifactError
+    """
+    try:
+        found = np.array(_split(fields, name, _NUMBERS), dtype=np.float64)
+    except ValueError:
+        raise CorruptArtifactError(f"{where}: {name} is not a list of numbers") from None
+    if len(found) != count or np.isnan(found).any() or (finite and np.isinf(found).any()):
+        raise CorruptArtifactError(f"{where}: {name} does not have {count} numbers")
+    return found
+
+
+def integers(fields: Fields, name: str, count: int, where: str) -> IntArray:
+    """Return a field of `count` whole numbers.
+
+    Raises
+    ------
+    CorruptArtifactError
+    """
+    try:
+        found = np.array([int(one) for one in _split(fields, name, _WHOLE_NUMBERS)], dtype=np.int64)
+    except ValueError:
+        raise CorruptArtifactError(f"{where}: {name} is not a list of whole numbers") from None
+    if len(found) != count:
+        raise CorruptArtifactError(f"{where}: {name} does not have {count} whole numbers")
+    return found
+
+
+def _split(fields: Fields, name: str, form: re.Pattern[str]) -> list[str]:
+    """Return the parts of a field, none where it is empty; ValueError where it is not of a form."""
+    value = fields.get(name, "").strip(" ")
+    if value and not form.fullmatch(value):
+        raise ValueError
+    return value.split()
+
+
+def integer(fields: Fields, name: str, where: str, least: int, most: int) -> int:
+    """Return a field that must be one whole number between two others.
+
+    Raises
+    ------
+    CorruptArtifactError
+    """
+    value = int(integers(fields, name, 1, where)[0])
+    if not least <= value <= most:
+        raise CorruptArtifactError(f"{where}: {name} is out of range")
+    return value

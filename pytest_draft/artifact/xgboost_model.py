@@ -1,0 +1,253 @@
+"""Boosters of XGBoost: what its JSON says becomes a `Forest` with `BoostedSums`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pytest_draft.artifact.booster_model import BoosterModel
+from pytest_draft.artifact.budget import Budget
+from pytest_draft.artifact.contents import Contents, Stored, stored_numbers
+from pytest_draft.artifact.draws import Draws
+from pytest_draft.artifact.forest import Forest
+from pytest_draft.artifact.observations import BoostedSums, Loss, Statements
+from pytest_draft.artifact.xgboost_parts import has_text, number, numbers, part, text, whole
+from pytest_draft.artifact.xgboost_rates import rates_of
+from pytest_draft.artifact.xgboost_settings import NEWEST, OLDEST, stated_rates, tree_settings, unusual
+from pytest_draft.artifact.xgboost_sums import Link, base_score, counted_in, statements_of, statements_of_values
+from pytest_draft.artifact.xgboost_trees import read_tree
+from pytest_draft.artifact.xgboost_unread import unread
+from pytest_draft.errors import ArtifactTooBigError, CorruptArtifactError, UnsupportedArtifactError, one_line
+
+_OBJECTIVES: dict[str, tuple[Loss, Link]] = {
+    "binary:logistic": ("logistic", "logit"),
+    "binary:logitraw": ("logistic", "none"),
+    "multi:softmax": ("softmax", "none"),
+    "multi:softprob": ("softmax", "none"),
+    "reg:squarederror": ("squared", "none"),
+    "reg:linear": ("squared", "none"),
+    "count:poisson": ("poisson", "log"),
+}
+_CLASSIFIED = ("binary:", "multi:")
+_MOST_COLUMNS = 2**24
+
+_UNLIKE = (
+    "its nodes do not say the same of its learning rate and lambda, as with reg_alpha, max_delta_step, constraints, a "
+    "changing learning rate or a training in several parts, or are too few to tell: train it without, and save it by "
+    "joblib"
+)
+_BARE = (
+    "its sums of hessians and base weights were removed, and it tells no learning rate and lambda, or is a regressor: "
+    "what its leaves say without these is not used"
+)
+_NOT_WHOLE = (
+    "its first trees do not hold whole numbers of rows, as with sample_weight, scale_pos_weight, base_margin or an "
+    "objective of one's own: train it without, to have it judged"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class _Learner:
+    """The parts of a booster."""
+
+    whole: dict[str, Any]
+    learner: dict[str, Any]
+    booster: dict[str, Any]
+    """Its model of trees."""
+    version: tuple[int, ...]
+    is_dart: bool
+
+    @classmethod
+    def of(cls, model: object) -> _Learner:
+        if not isinstance(model, dict):
+            raise CorruptArtifactError("its booster's model is no object")
+        learner = part(model, "learner", "booster")
+        booster = part(learner, "gradient_booster", "learner")
+        name = text(booster, "name", "gradient_booster")
+        if name == "gblinear":
+            raise UnsupportedArtifactError("it holds a linear booster of XGBoost (gblinear), which has no trees")
+        if name == "dart":
+            booster = part(booster, "gbtree", "gradient_booster")
+        elif name != "gbtree":
+            raise UnsupportedArtifactError(f"it holds a booster of XGBoost of the kind {one_line(name, 40)}")
+        version = model.get("version", ())
+        if isinstance(version, np.ndarray):
+            version = version.tolist()
+        if not isinstance(version, (list, tuple)) or any(type(one) is not int for one in version):
+            raise CorruptArtifactError("its version is not a list of numbers")
+        return cls(model, learner, part(booster, "model", "gradient_booster"), tuple(version), name == "dart")
+
+
+def booster_of(
+    model: object,
+    config: object,
+    budget: Budget,
+    kind: str,
+    classes: Sequence[object] | None = None,
+    not_covered: str | None = None,
+) -> BoosterModel:
+    """Read a booster.
+
+    Parameters
+    ----------
+    model : object
+        What ``save_model`` writes, decoded.
+    config : object
+        What ``save_config`` returns, decoded; None where the file has none.
+    kind : str
+        As in `Forest`.
+    classes : sequence of object or None
+        The classes, where the file has them.
+    not_covered : str or None
+        What is not covered of what is around the booster.
+
+    Raises
+    ------
+    UnsupportedArtifactError
+        If it holds no trees, or some that are not covered.
+    CorruptArtifactError
+        If it contradicts itself.
+    ArtifactTooBigError
+        If it is deeper than the limits allow.
+    """
+    parts = _Learner.of(model)
+    sizes = part(parts.learner, "learner_model_param", "learner")
+    n_features = whole(sizes, "num_feature", "learner_model_param")
+    if n_features < 1:
+        raise CorruptArtifactError("learner_model_param: it has no columns")
+    if n_features > _MOST_COLUMNS:
+        raise ArtifactTooBigError(f"it has more than {_MOST_COLUMNS} columns")
+    n_scores = max(1, whole(sizes, "num_class", "learner_model_param"))
+    if has_text(sizes, "num_target") and whole(sizes, "num_target", "learner_model_param") > 1:
+        raise UnsupportedArtifactError(
+            "it holds a booster of XGBoost with several outputs, which is not covered: train a model for each output"
+        )
+    stored = parts.booster.get("trees")
+    if not isinstance(stored, list):
+        raise CorruptArtifactError("gradient_booster: trees is missing, or no list")
+    if not stored:
+        raise UnsupportedArtifactError("it holds a booster of XGBoost without trees: fit it before saving it")
+    trees = [read_tree(one, index, n_features, budget) for index, one in enumerate(stored)]
+    in_parallel = _in_parallel(parts.booster)
+    _check_scores(parts.booster.get("tree_info"), len(trees), n_scores, in_parallel)
+    objective = part(parts.learner, "objective", "learner")
+    name = text(objective, "name", "objective")
+    loss, link = _OBJECTIVES.get(name, ("squared", "none"))
+    if (loss == "softmax") != (n_scores > 1):
+        raise CorruptArtifactError("its number of classes is not its objective's")
+    base = base_score(text(sizes, "base_score", "learner_model_param"), n_scores, link, parts.version)
+    settings = tree_settings(config)
+    limit = _limit(objective) if loss == "poisson" else None
+    factor = {"softmax": 2.0, "poisson": float(np.exp(np.float32(limit or 0.0)))}.get(loss, 1.0)
+    is_bare = not any(tree.hessian.any() or tree.step.any() for tree in trees)
+    rates = stated_rates(settings) if is_bare else rates_of(trees, limit or np.inf, stated_rates(settings))
+    counted = counted_in(trees, n_scores, loss, base, factor, rates)
+    reasons = [not_covered, *_refused(parts, objective, name, in_parallel)]
+    reasons += unusual(config, settings, poisson=loss == "poisson")
+    if is_bare and (rates is None or loss in ("squared", "poisson")):
+        reasons.append(_BARE)
+    elif rates is None:
+        reasons.append(_UNLIKE)
+    elif not (is_bare or counted.is_whole):
+        reasons.append(_NOT_WHOLE)
+    reason = next((one for one in reasons if one is not None), None)
+    statements = tuple(
+        Statements.none()
+        if rates is None or name not in _OBJECTIVES
+        else statements_of_values(tree, factor, rates)
+        if is_bare
+        else statements_of(tree, loss, factor, rates, limit, counted)
+        for tree in trees
+    )
+    is_counted = loss == "squared" and not is_bare and counted.is_whole and name in _OBJECTIVES
+    if classes is None and name.startswith(_CLASSIFIED):
+        classes = tuple(range(max(2, n_scores)))
+    forest = Forest(
+        kind=kind,
+        trees=tuple(counted.trees if is_counted else (tree.tree for tree in trees)),
+        n_features=n_features,
+        feature_names=_names(parts.learner.get("feature_names"), n_features),
+        classes=tuple(classes) if classes is not None and name.startswith(_CLASSIFIED) else None,
+        observation=BoostedSums(loss=loss, base=base, statements=statements, single=True, counted=is_counted),
+        draws=Draws(),
+        n_samples=None if is_bare else counted.n_rows,
+        sklearn_version=None,
+    )
+    not_read = tuple(sorted({one_line(path, 120) for path in unread(parts.whole, config, stored)}))
+    contents = Contents(opaque=not_read, learned=_conditions(forest))
+    return BoosterModel(forest, reason, not_read, contents)
+
+
+def _conditions(forest: Forest) -> tuple[Stored, ...]:
+    """Return what each column is compared with: by ``tree_method`` *hist* and *approx* these are values of rows."""
+    feature = np.concatenate([tree.feature[tree.left >= 0] for tree in forest.trees])
+    threshold = np.concatenate([tree.threshold[tree.left >= 0] for tree in forest.trees]).astype(np.float32)
+    condition = np.nextafter(threshold, np.float32(np.inf)).astype(np.float64)
+    order = np.lexsort((condition, feature))
+    columns, starts = np.unique(feature[order], return_index=True)
+    parts = np.split(condition[order], starts[1:])
+    return tuple(
+        stored_numbers(f"split_conditions of column {column}", np.unique(part))
+        for column, part in zip(columns.tolist(), parts, strict=False)
+    )
+
+
+def _in_parallel(booster: Mapping[str, Any]) -> int:
+    """Return how many trees each round adds for each score."""
+    parameters = part(booster, "gbtree_model_param", "gradient_booster")
+    return (
+        whole(parameters, "num_parallel_tree", "gbtree_model_param") if has_text(parameters, "num_parallel_tree") else 1
+    )
+
+
+def _check_scores(stored: object, n_trees: int, n_scores: int, in_parallel: int) -> None:
+    """Check that trees add to the scores by turns."""
+    score = numbers(stored, n_trees, "iu")
+    if score is None:
+        raise CorruptArtifactError("gradient_booster: tree_info does not have a number for each tree")
+    if (score != np.arange(n_trees) // max(1, in_parallel) % n_scores).any() or n_trees % n_scores:
+        raise CorruptArtifactError("gradient_booster: its trees do not add to its scores by turns")
+
+
+def _limit(objective: Mapping[str, Any]) -> float:
+    """Return the largest step of a Poisson regression."""
+    limit = number(text(part(objective, "poisson_regression_param", "objective"), "max_delta_step", "objective"))
+    if limit is None or not 0 <= limit <= 80:
+        raise CorruptArtifactError("objective: max_delta_step is not a number in range")
+    return limit
+
+
+def _refused(parts: _Learner, objective: Mapping[str, Any], name: str, in_parallel: int) -> Sequence[str]:
+    """Return a sentence for each thing of a booster that is not covered."""
+    found = []
+    if parts.version[:2] < OLDEST or parts.version[:2] > NEWEST:
+        shown = ".".join(map(str, parts.version[:3])) or "(none)"
+        found.append(f"XGBoost {one_line(shown, 40)} wrote it, and 1.7 to 3 are covered: train it with one of these")
+    if parts.is_dart:
+        found.append("it was trained with booster='dart', which is not covered: train it with booster='gbtree'")
+    if in_parallel != 1:
+        found.append(
+            "it was trained with num_parallel_tree above 1, whose trees draw their rows, which is not covered: train "
+            "it with one tree in each round"
+        )
+    if name not in _OBJECTIVES:
+        found.append(
+            f"it was trained with the objective {one_line(name, 60)}, which is not covered: covered are "
+            f"{', '.join(_OBJECTIVES)}"
+        )
+    scale = objective.get("reg_loss_param")
+    if isinstance(scale, dict) and has_text(scale, "scale_pos_weight") and number(scale["scale_pos_weight"]) != 1:
+        found.append("it was trained with scale_pos_weight, which is not covered: train it without, to have it judged")
+    return found
+
+
+def _names(stored: object, n_features: int) -> tuple[str, ...] | None:
+    """Return the names of the columns; None where it has none."""
+    if not isinstance(stored, list) or not stored:
+        return None
+    if len(stored) != n_features or any(type(name) is not str for name in stored):
+        raise CorruptArtifactError("feature_names does not have a text for each column")
+    return tuple(stored)

@@ -1,0 +1,91 @@
+"""Models of XGBoost inside pickles and skops files: a wrapper or a booster, which holds its trees as bytes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from pytest_draft.artifact.booster_model import BoosterModel
+from pytest_draft.artifact.budget import Budget
+from pytest_draft.artifact.objects import Object, described, is_atom, plain_classes, with_article
+from pytest_draft.artifact.records import Record
+from pytest_draft.artifact.xgboost_files import booster_in_bytes
+from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError
+
+_BOOSTERS = {("xgboost.core", "Booster")}
+_WRAPPERS = {
+    ("xgboost.sklearn", name)
+    for name in ("XGBClassifier", "XGBRegressor", "XGBRFClassifier", "XGBRFRegressor", "XGBRanker")
+}
+XGBOOST = frozenset(_BOOSTERS | _WRAPPERS)
+"""The classes of XGBoost whose instances are read."""
+
+_MISSING = (
+    "it was trained with missing={}, so that other values than NaN were taken for missing, which is not covered: put "
+    "NaN in their place and train it without"
+)
+_OBJECTIVE = (
+    "it was trained with an objective of one's own, which is not covered: train it with one of XGBoost's to have it "
+    "judged"
+)
+
+
+def read_xgboost_record(model: Object, budget: Budget) -> tuple[BoosterModel, list[Object]]:
+    """Read a model of one of the classes in `XGBOOST`.
+
+    Returns
+    -------
+    BoosterModel, list of Object
+        The booster, and the inner objects that were looked at.
+
+    Raises
+    ------
+    UnsupportedArtifactError
+        If it was not fitted, or holds no trees.
+    ArtifactError
+        As `pytest_draft.artifact.xgboost_files.read_xgboost`.
+    """
+    if model.record.cls.key in _BOOSTERS:
+        return booster_in_bytes(_bytes(model), budget, "XGBoost booster"), []
+    model.is_fitted("_Booster")
+    record = model.get("_Booster")
+    if not isinstance(record, Record) or record.cls.key not in _BOOSTERS:
+        raise UnsupportedArtifactError(
+            f"it holds {with_article(model.kind)} of {described(record)}: fit it before saving it"
+        )
+    booster = Object(record, f"{model.path}_Booster.")
+    classes = plain_classes(model.get("classes_")) if model.get("classes_") is not None else None
+    found = booster_in_bytes(_bytes(booster), budget, model.kind, classes=classes, not_covered=_not_covered(model))
+    n_classes = model.optional_integer("n_classes_")
+    if found.forest.classes is not None:
+        known = len(found.forest.classes)
+        if n_classes not in (None, known) or found.forest.classes != tuple(range(known)):
+            raise CorruptArtifactError(f"{model.path}n_classes_ or classes_ are not those of its trees")
+    parameters = {name: value for name, value in model.parameters().items() if not _is_nan(value)}
+    not_read = tuple(f"{booster.path}{name}" for name in found.not_read)
+    forest = replace(found.forest, parameters=parameters)
+    contents = replace(found.contents, opaque=not_read)
+    return replace(found, forest=forest, not_read=not_read, contents=contents), [booster]
+
+
+def _not_covered(model: Object) -> str | None:
+    """Return why a wrapper's trees are not judged; None where nothing is against it."""
+    missing, objective = model.get("missing"), model.get("objective")
+    if missing is not None and not _is_nan(missing):
+        return _MISSING.format(missing if type(missing) in (int, float) else "(not a number)")
+    return None if is_atom(objective) else _OBJECTIVE
+
+
+def _is_nan(value: object) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+def _bytes(booster: Object) -> bytes:
+    """Return the bytes in which a booster holds its trees."""
+    booster.is_fitted("handle")
+    handle = booster.get("handle")
+    if handle is None:
+        raise UnsupportedArtifactError("it holds a booster of XGBoost that was not fitted: fit it before saving it")
+    if not isinstance(handle, (bytes, bytearray, memoryview)):
+        raise CorruptArtifactError(f"{booster.path}handle is not bytes")
+    return bytes(handle)

@@ -1,0 +1,29 @@
+"""Boosted trees as their audit takes them: with numbers of rows, by the file or by the training data."""
+
+from __future__ import annotations
+
+from pytest_draft.ambiguity.counted import counted_by
+from pytest_draft.artifact.forest import Forest
+from pytest_draft.artifact.observations import BoostedSums
+from pytest_draft.attack.boosted.counted import row_numbers
+from pytest_draft.data import TrainingData
+
+
+def with_numbers(forest: Forest, data: TrainingData | None) -> Forest:
+    """Return a forest whose leaves say how many rows they hold; any but boosted trees as it is.
+
+    Parameters
+    ----------
+    forest : Forest
+    data : TrainingData or None
+        Where they explain the sums in the file, these leave no other numbers at their leaves.
+
+    Raises
+    ------
+    NotCoveredError
+        Where neither the file nor the data tell.
+    """
+    if not isinstance(forest.observation, BoostedSums):
+        return forest
+    counted = None if data is None else counted_by(forest, data.rows, data.labels)
+    return row_numbers(forest) if counted is None else counted

@@ -1,0 +1,403 @@
+"""GradientBoosting and HistGradientBoosting of scikit-learn: what a file says holds for its rows, and no others."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
+
+from pytest_draft.artifact import read
+from pytest_draft.attack.boosted.staged import at_nodes, missed, stages
+from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError
+
+RANDOM = np.random.RandomState(3)
+N_ROWS = 200
+COLUMNS = np.hstack((RANDOM.randint(0, 3, (N_ROWS, 3)), RANDOM.normal(size=(N_ROWS, 2)).round(1))).astype(np.float32)
+SCORE = COLUMNS[:, 0] + COLUMNS[:, 3] - COLUMNS[:, 1] * COLUMNS[:, 4] + RANDOM.normal(size=N_ROWS)
+HOLES = np.where(RANDOM.rand(*COLUMNS.shape) < 0.1, np.nan, COLUMNS).astype(np.float32)
+TWO, THREE = np.where(SCORE > 0.5, "yes", "no"), np.digitize(SCORE, [-0.5, 1.5])
+TARGET, COUNT = SCORE.round(2) * 1000, RANDOM.poisson(np.exp(0.4 * SCORE))
+
+CLASSIFIERS = {
+    "two": (GradientBoostingClassifier(n_estimators=12), COLUMNS, TWO),
+    "three": (GradientBoostingClassifier(n_estimators=6, max_leaf_nodes=6, max_features=0.5), COLUMNS, THREE),
+    "deep": (GradientBoostingClassifier(n_estimators=40, max_depth=8, learning_rate=1, ccp_alpha=1e-4), COLUMNS, TWO),
+    "zero": (GradientBoostingClassifier(n_estimators=5, init="zero"), COLUMNS, THREE),
+    "histogram": (HistGradientBoostingClassifier(max_iter=15), COLUMNS, TWO),
+    "histograms": (HistGradientBoostingClassifier(max_iter=8, min_samples_leaf=5), HOLES, THREE),
+    "l2": (HistGradientBoostingClassifier(max_iter=15, l2_regularization=1.5, max_features=0.5), HOLES, TWO),
+    "saturated": (
+        HistGradientBoostingClassifier(max_iter=40, min_samples_leaf=1, max_leaf_nodes=None, learning_rate=0.8),
+        HOLES,
+        TWO,
+    ),
+    "stumps": (HistGradientBoostingClassifier(max_iter=5, max_leaf_nodes=2), COLUMNS, TWO),
+    "stopped": (
+        HistGradientBoostingClassifier(max_iter=5, early_stopping=True, validation_fraction=None),
+        COLUMNS,
+        TWO,
+    ),
+    "no split": (HistGradientBoostingClassifier(max_iter=2, min_samples_leaf=N_ROWS), COLUMNS, TWO),
+}
+REGRESSORS = {
+    "residuals": (GradientBoostingRegressor(n_estimators=20), COLUMNS, TARGET),
+    "from zero": (GradientBoostingRegressor(n_estimators=20, init="zero"), COLUMNS, TARGET),
+    "squared": (HistGradientBoostingRegressor(max_iter=20, l2_regularization=0.5), HOLES, TARGET),
+    "poisson": (HistGradientBoostingRegressor(max_iter=20, loss="poisson", min_samples_leaf=5), HOLES, COUNT),
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread():
+    with threadpool_limits(1, "openmp"):  # many threads take longer for so few rows
+        yield
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Return each model, and its file."""
+    folder, found = tmp_path_factory.mktemp("boosted"), {}
+    for number, (name, (model, columns, labels)) in enumerate((CLASSIFIERS | REGRESSORS).items()):
+        model.fit(columns, labels)
+        path = folder / f"{number}.pkl"
+        path.write_bytes(pickle.dumps(model))
+        found[name] = (model, path)
+    return found
+
+
+def forest_of(path):
+    found = read(path)
+    assert found.not_covered is None
+    assert found.unjudged.why is None
+    return found.forest
+
+
+def found_sums(forest, columns, gradient_of):
+    """Yield what each tree says, and what the rows make of it."""
+    for stage in stages(forest, columns):
+        tree, said = forest.trees[stage.tree], forest.observation.statements[stage.tree]
+        gradient = gradient_of(stage)
+        of_row = np.stack([np.ones(columns.shape[1]), gradient, stage.hessian, gradient**2])
+        sums = np.stack([at_nodes(tree.left, tree.right, stage.leaf, one) for one in of_row])
+        yield tree, said, np.einsum("sk,ks->s", said.weight, sums[:, said.node])
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_the_rows_of_a_classifier_explain_every_statement_and_others_do_not(name, files):
+    _, columns, labels = CLASSIFIERS[name]
+    forest = forest_of(files[name][1])
+    assert forest.n_samples == N_ROWS
+    label = np.array([forest.classes.index(one) for one in labels.tolist()])
+    assert missed(forest, columns.T.astype(float), label) == 0
+    other = label.copy()
+    other[0] = (other[0] + 1) % forest.n_classes
+    if name != "no split":
+        assert missed(forest, columns.T.astype(float), other) > forest.n_trees / 2
+
+
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_the_rows_of_a_regressor_explain_every_statement_and_others_do_not(name, files):
+    _, columns, targets = REGRESSORS[name]
+    forest, columns = forest_of(files[name][1]), columns.T.astype(float)
+    assert missed(forest, columns, targets) == 0
+    other = np.append(targets[0] + 3, targets[1:])
+    for targets_of, all_hold in ((targets, True), (other, False)):
+        good = [
+            (np.abs(found - said.total) <= said.tolerance).all()
+            for _, said, found in found_sums(forest, columns, lambda stage, y=targets_of: stage.gradient[:, 0] - y)
+        ]
+        assert all(good) == all_hold
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS | REGRESSORS)
+def test_scores_are_those_of_scikit_learn(name, files):
+    _, columns, _ = (CLASSIFIERS | REGRESSORS)[name]
+    model, path = files[name]
+    forest = forest_of(path)
+    score = np.tile(forest.observation.base[:, None], (1, N_ROWS))
+    for stage in stages(forest, columns.T.astype(float)):
+        tree = forest.trees[stage.tree]
+        score[stage.tree % len(score)] += tree.value[tree.leaves, 0][stage.leaf]
+    np.testing.assert_allclose(score.T, model._raw_predict(columns).reshape(N_ROWS, -1), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["histogram", "histograms", "l2"])
+def test_gains_give_the_hessians_of_leaves(name, files):
+    forest = forest_of(files[name][1])
+    for tree, said in zip(forest.trees, forest.observation.statements, strict=True):
+        alone = said.node[said.weight[:, 1] == 0]
+        assert set(alone) == set(tree.leaves)
+
+
+def test_variances_give_the_mean_residuals_of_leaves(files):
+    forest = forest_of(files["two"][1])
+    known = 0
+    for tree, said in zip(forest.trees, forest.observation.statements, strict=True):
+        alone = said.node[said.weight[:, 2] == 0]
+        known += int((tree.left[alone] < 0).sum())
+    assert known > forest.n_trees * 2
+
+
+def test_only_thresholds_of_gradient_boosting_are_midpoints_of_a_nodes_rows(files):
+    assert forest_of(files["two"][1]).splitter == "best"
+    assert forest_of(files["histogram"][1]).splitter is None
+
+
+@pytest.mark.parametrize(
+    "model", [GradientBoostingClassifier(n_estimators=3), HistGradientBoostingClassifier(max_iter=3)]
+)
+def test_they_are_found_in_a_search_over_a_pipeline(model, dump):
+    search = GridSearchCV(make_pipeline(StandardScaler(), model), {}, cv=2).fit(COLUMNS, TWO)
+    found = read(dump(search))
+    assert found.forest.kind == type(model).__name__
+    assert found.unjudged.why is None
+    assert found.forest.n_samples == N_ROWS
+
+
+@pytest.mark.parametrize("name", ["two", "three", "residuals", "histograms", "poisson"])
+def test_a_skops_file_says_the_same(name, files, tmp_path):
+    skops = pytest.importorskip("skops.io")
+    model, path = files[name]
+    skops.dump(model, tmp_path / "model.skops")
+    one, other = forest_of(path), forest_of(tmp_path / "model.skops")
+    for mine, its in zip(one.trees, other.trees, strict=True):
+        for field in ("left", "right", "feature", "threshold", "missing_left", "value", "n_distinct"):
+            np.testing.assert_array_equal(getattr(mine, field), getattr(its, field))
+    for mine, its in zip(one.observation.statements, other.observation.statements, strict=True):
+        np.testing.assert_array_equal(mine.total, its.total)
+
+
+def test_values_of_single_precision_go_where_the_values_of_training_went(dump):
+    columns = np.random.RandomState(1).normal(size=(600, 1)).round(4)
+    labels = columns[:, 0] + np.random.RandomState(2).normal(size=600) > 0
+    forest = forest_of(dump(HistGradientBoostingClassifier(max_iter=5, max_bins=30).fit(columns, labels)))
+    assert missed(forest, columns.astype(np.float32).T.astype(float), labels.astype(int)) == 0
+
+
+G, R, H, S = (
+    GradientBoostingClassifier(n_estimators=2),
+    GradientBoostingRegressor(n_estimators=2),
+    HistGradientBoostingClassifier(max_iter=2),
+    HistGradientBoostingRegressor(max_iter=2),
+)
+NOT_COVERED = [
+    (G, {"loss": "exponential"}, {}, "loss exponential"),
+    (R, {"loss": "huber"}, {}, "loss huber"),
+    (R, {"loss": "absolute_error"}, {}, "loss absolute_error"),
+    (R, {"loss": "quantile"}, {}, "loss quantile"),
+    (G, {"init": LogisticRegression()}, {}, "parameter init"),
+    (G, {"subsample": 0.5}, {}, "parameter subsample"),
+    (G, {"n_iter_no_change": 1}, {}, "parameter n_iter_no_change"),
+    (G, {"warm_start": True}, {}, "parameter warm_start"),
+    (G, {}, {"sample_weight": 1 + np.arange(N_ROWS) % 2}, "sample weights"),
+    (H, {}, {"sample_weight": 1 + np.arange(N_ROWS) % 2}, "sample weights"),
+    (H, {"class_weight": "balanced"}, {}, "parameter class_weight"),
+    (H, {"early_stopping": True}, {}, "early stopping"),
+    (H, {"warm_start": True}, {}, "parameter warm_start"),
+    (H, {"monotonic_cst": [1, 0, 0, 0, 0]}, {}, "parameter monotonic_cst"),
+    (H, {"categorical_features": [0]}, {}, "categorical_features"),
+    (S, {"loss": "absolute_error"}, {}, "loss absolute_error"),
+    (S, {"loss": "gamma"}, {}, "loss gamma"),
+    (S, {"loss": "quantile", "quantile": 0.3}, {}, "loss quantile"),
+]
+
+
+@pytest.mark.parametrize(("model", "parameters", "fitting", "words"), NOT_COVERED)
+def test_what_changes_the_equations_is_read_and_not_covered(model, parameters, fitting, words, dump):
+    model = pickle.loads(pickle.dumps(model)).set_params(**parameters)
+    labels = TWO if hasattr(model, "predict_proba") else np.exp(SCORE)
+    found = read(dump(model.fit(COLUMNS, labels, **fitting)))
+    assert words in found.not_covered
+    assert type(model).__name__ in found.not_covered
+    assert found.forest.n_trees == len(found.forest.observation.statements)
+    assert not any(len(said.node) for said in found.forest.observation.statements)
+
+
+@pytest.mark.parametrize("model", [G, H])
+def test_a_parameter_that_only_a_newer_version_has_is_not_covered(model, dump, monkeypatch):
+    model = pickle.loads(pickle.dumps(model)).fit(COLUMNS, TWO)
+    model.shrink_leaves = 0.5
+    assert read(dump(model)).not_covered is None  # somebody's own attribute
+    monkeypatch.setattr("sklearn.base.__version__", "1.10.0")
+    assert "parameter shrink_leaves" in read(dump(model)).not_covered
+    del model.shrink_leaves
+    assert read(dump(model)).not_covered is None
+    monkeypatch.setattr("sklearn.base.__version__", "1.0.2")
+    assert "boosted trees from 1.1 on are covered" in read(dump(model)).not_covered
+
+
+@pytest.mark.parametrize("model", [G, R, H, S])
+def test_one_that_was_not_fitted_is_refused(model, dump):
+    with pytest.raises(UnsupportedArtifactError, match="was not fitted"):
+        read(dump(model))
+
+
+def set_nodes(**changes):
+    """Return what changes fields of the first tree's nodes."""
+
+    def change(model):
+        nodes = model._predictors[0][0].nodes
+        for name, (node, value) in changes.items():
+            nodes[name][node] = value
+
+    return change
+
+
+def other_fields(model):
+    tree = model._predictors[0][0]
+    tree.nodes = tree.nodes[["value", "count"]]
+
+
+def other_type(model):
+    tree = model._predictors[0][0]
+    tree.nodes = tree.nodes.astype([(n, "f4" if n == "value" else tree.nodes.dtype[n]) for n in tree.nodes.dtype.names])
+
+
+def one_tree_twice(model):
+    model._predictors[1][0] = model._predictors[0][0]
+
+
+def attribute(name, value):
+    return lambda model: setattr(model, name, value)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (set_nodes(left=(0, 0)), "node 0: a child's index is out of order"),
+        (set_nodes(right=(0, 2**31)), "node 0: a child's index is out of order"),
+        (set_nodes(left=(-1, 1)), "neither a leaf nor has it children"),
+        (set_nodes(is_leaf=(0, 7)), "neither a leaf nor has it children"),
+        (set_nodes(feature_idx=(0, 5)), "node 0: it tests none of the 5 columns"),
+        (set_nodes(num_threshold=(0, np.nan)), "node 0: its threshold is not a number"),
+        (set_nodes(missing_go_to_left=(0, 2)), "node 0: where it sends missing values"),
+        (set_nodes(value=(0, np.inf)), "node 0: its value is not a number"),
+        (set_nodes(gain=(0, np.nan)), "gain of a node is not a number"),
+        (set_nodes(depth=(1, 0)), "depth of a node"),
+        (set_nodes(depth=(-1, 9)), "its depth is 9"),
+        (other_type, "field value of its nodes is not of scikit-learn's type"),
+        (one_tree_twice, "same tree twice"),
+        (attribute("_predictors", [[]]), "does not have 1 trees for each round"),
+        (attribute("_predictors", [[1], [2]]), "something else than trees"),
+        (attribute("_predictors", []), "not a list of trees"),
+        (attribute("_baseline_prediction", np.array([[np.inf]])), "_baseline_prediction is not a number"),
+        (attribute("_baseline_prediction", np.zeros((1, 2))), "_baseline_prediction does not have 1 numbers"),
+        (attribute("n_trees_per_iteration_", 3), "n_trees_per_iteration_ is not the number"),
+        (attribute("learning_rate", 0.0), "learning_rate or l2_regularization is out of range"),
+        (attribute("l2_regularization", -1.0), "learning_rate or l2_regularization is out of range"),
+        (attribute("learning_rate", 1e-320), "value of a leaf is out of range"),
+    ],
+)
+def test_histograms_that_contradict_themselves_are_corrupt(change, words, files, dump):
+    model = pickle.loads(pickle.dumps(files["histogram"][0]))
+    change(model)
+    with pytest.raises(CorruptArtifactError, match=words):
+        read(dump(model))
+
+
+def test_nodes_of_another_form_are_refused(files, dump):
+    model = pickle.loads(pickle.dumps(files["histogram"][0]))
+    other_fields(model)
+    with pytest.raises(UnsupportedArtifactError, match="do not have the fields of scikit-learn's since"):
+        read(dump(model))
+
+
+def of_init(name, value):
+    return lambda model: setattr(model.init_, name, value)
+
+
+def linear_stage(model):
+    model.estimators_[0, 0] = LogisticRegression()
+
+
+def one_stage_twice(model):
+    model.estimators_[1, 0] = model.estimators_[0, 0]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (of_init("class_prior_", np.array([0.5, 0.6])), "does not have a share for each class"),
+        (of_init("class_prior_", np.array([1.0])), "does not have a share for each class"),
+        (of_init("class_prior_", None), "not an array of numbers"),
+        (
+            lambda model: setattr(model, "estimators_", model.estimators_.ravel()),
+            "does not have 1 trees for each round",
+        ),
+        (one_stage_twice, "same tree twice"),
+        (attribute("n_classes_", 3), "n_classes_ is not the number of classes_"),
+        (attribute("learning_rate", "x"), "learning_rate is not a finite number"),
+        (attribute("learning_rate", 1e308), "learning_rate times the value of a leaf"),
+    ],
+)
+def test_residuals_that_contradict_themselves_are_corrupt(change, words, files, dump):
+    model = pickle.loads(pickle.dumps(files["deep" if "times the value" in words else "two"][0]))
+    change(model)
+    with pytest.raises(CorruptArtifactError, match=words):
+        read(dump(model))
+
+
+def test_other_models_than_trees_are_refused(files, dump):
+    model = pickle.loads(pickle.dumps(files["two"][0]))
+    linear_stage(model)
+    with pytest.raises(UnsupportedArtifactError, match="GradientBoostingClassifier of a LogisticRegression"):
+        read(dump(model))
+
+
+def test_without_counts_leaves_say_the_same(files, dump):
+    model, _ = files["histogram"]
+    bare = pickle.loads(pickle.dumps(model))
+    for (tree,) in bare._predictors:
+        tree.nodes["count"] = 0
+    forest = forest_of(dump(bare))
+    assert not forest.observation.counted
+    assert forest.n_samples is None
+    label = (TWO == "yes").astype(int)
+    assert missed(forest, COLUMNS.T.astype(float), label) == 0
+    assert missed(forest, COLUMNS.T.astype(float), 1 - label) > forest.n_trees
+
+
+@pytest.mark.parametrize("more", [1, -1, 10**6])
+@pytest.mark.parametrize("name", ["histogram", "two"])
+def test_one_changed_count_is_no_removal_of_all(name, more, files, dump):
+    model = pickle.loads(pickle.dumps(files[name][0]))
+    if name == "two":
+        model.estimators_[1, 0].tree_.n_node_samples[-1] += more
+    else:
+        model._predictors[1][0].nodes["count"][-1:] += np.array([more]).astype(np.uint32)
+    with pytest.raises(CorruptArtifactError, match="its rows are not its children's together"):
+        read(dump(model))
+
+
+def test_one_row_in_each_leaf_is_a_removal_where_trees_differ(files, dump):
+    bare = pickle.loads(pickle.dumps(files["histogram"][0]))
+    for (tree,) in bare._predictors:
+        nodes = tree.nodes
+        nodes["count"] = nodes["is_leaf"]
+        for node in np.flatnonzero(nodes["is_leaf"] == 0)[::-1]:
+            nodes["count"][node] = nodes["count"][nodes["left"][node]] + nodes["count"][nodes["right"][node]]
+    assert len({len(tree.nodes) for (tree,) in bare._predictors}) > 1
+    assert not forest_of(dump(bare)).observation.counted
+
+
+def test_what_was_taken_out_of_inner_nodes_says_nothing(files, dump):
+    bare, label = pickle.loads(pickle.dumps(files["histogram"][0])), (TWO == "yes").astype(int)
+    for (tree,) in bare._predictors:
+        inner = tree.nodes["is_leaf"] == 0
+        tree.nodes["value"][inner] = tree.nodes["gain"][inner] = 0
+    forest = forest_of(dump(bare))
+    assert missed(forest, COLUMNS.T.astype(float), label) == 0
+    pairs = zip(forest.trees, forest.observation.statements, strict=True)
+    assert all((tree.left[said.node] < 0).all() for tree, said in pairs)
