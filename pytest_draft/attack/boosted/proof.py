@@ -149,9 +149,7 @@ def _direction(
         reached = certificate @ left
         if reached.min() >= _ENOUGH:
             return more, certificate / reached.min()
-        more[places[reached < _ENOUGH]] = True
-    else:
-        more[places[solved.weight > _ENOUGH * solved.weight.max()]] = True
+    more[places[solved.weight > _ENOUGH * solved.weight.max()]] = True
     return more, None
 
 
