@@ -151,12 +151,14 @@ def _whole_numbers(
 
 
 def _labelled(forest: Forest, kinds: Kinds, by_cell: IntArray, search: Search) -> IntArray | None:
-    """Return numbers of rows by class, from those of each cell; None where the time was out before."""
+    """Return numbers of rows by class, from those of each cell; None where no tree tells it, or not in time."""
     try:
         equations = label_equations(forest, kinds, by_cell, search.timebox).scaled()
     except OutOfTimeError:
         return None
     held = np.flatnonzero(by_cell)
+    if len(equations.total) == len(held):  # no tree tells anything of labels
+        return None
     solved = sparse_nonnegative(equations.matrix, equations.total, search.timebox)
     if solved.ended:
         return None

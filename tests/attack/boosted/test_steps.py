@@ -130,3 +130,12 @@ def test_one_step_is_no_case_for_it(by_hand):
     kinds = kinds_of(forest, DOMAIN, TimeBox(60))
     with pytest.raises(ValueError, match="one step"):
         label_equations(forest, kinds, np.ones(kinds.cells.n_cells, dtype=np.int64), TimeBox(60))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_label_is_made_up_where_no_tree_tells_whole_numbers(by_hand, seed):
+    rows, labels = people(seed)
+    forest = stepped(by_hand, NewtonSteps(10, 3.0, 0.1), rows, labels, shortened=range(8))
+    rebuilt = rebuild_boosted(forest, DOMAIN, len(rows), Search(TimeBox(60)))
+    assert rebuilt.rows is not None
+    assert rebuilt.labels is None
