@@ -316,7 +316,8 @@ def _column_names(table: Table, model: Model, target: str | None) -> list[str]:
     another column's, too.
     """
     columns = [str(column) for column in table.frame.columns]
-    if not model.kind.startswith(("LGBM", "LightGBM")) or model.feature_names is None:
+    is_lightgbm = isinstance(model, Forest) and model.kind.startswith(("LGBM", "LightGBM"))
+    if not is_lightgbm or model.feature_names is None:
         return columns
     known = set(model.feature_names)
     written = [name if name in known or name == target else name.replace(" ", "_") for name in columns]

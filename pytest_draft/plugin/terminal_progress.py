@@ -32,6 +32,8 @@ STAGES = {
     "narrow": "ruling out what rows cannot be",
     "compile": "compiling the search, once",
     "expect": "fitting rows to what leaves tell",
+    "solve": "solving the equations that the trees are",
+    "labels": "finding the labels of the rebuilt rows",
     "relax": "fitting rows to the file's counts",
     "descend": "fitting rows to the file's counts",
     "warm": "fitting rows to the file's counts",

@@ -27,7 +27,7 @@ def check(findings: Findings, thresholds: Thresholds) -> Outcome:
             f"at most {bar:.0%} are allowed",
         )
     if findings.ambiguity is None or findings.ambiguity.determined is None:
-        return Outcome("passed", "of such a file it is not asked how many rows it determines")
+        return Outcome("passed", "how many rows such a file determines is not asked for")
     found = judged(findings.ambiguity.determined, findings.n_rows)
     if found is None:
         return Outcome("inconclusive", "the time was out before it was known how many rows the file determines")

@@ -33,7 +33,7 @@ class Gaps:
     """Ascending. Those of them that thresholds tell to whoever knows all others, as one row alone has them."""
 
     def __repr__(self) -> str:
-        return f"<{len(self.low)} gaps>"
+        return f"Gaps({len(self.low)})"
 
     def leave(self, lower: FloatArray, upper: FloatArray) -> None:
         """Narrow bounds of values, in place: no value lies in a gap."""
