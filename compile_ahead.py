@@ -70,7 +70,12 @@ def _models() -> Iterator[tuple[Any, Any, str]]:
     """Yield models, what they were trained on, and what the attacker knows."""
     import numpy as np
     import pandas as pd
-    from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
+    from sklearn.ensemble import (
+        ExtraTreesClassifier,
+        GradientBoostingClassifier,
+        RandomForestClassifier,
+        RandomForestRegressor,
+    )
 
     from pytest_draft.dp import LaplaceForestClassifier
     from pytest_draft.hardening import model as hardening
@@ -123,6 +128,7 @@ def _models() -> Iterator[tuple[Any, Any, str]]:
         yield fitted(RandomForestClassifier(8, max_depth=3, random_state=0), table, "artifact+informed")
         yield fitted(RandomForestClassifier(8, max_depth=3, random_state=0), table, "published")
         yield hardened(RandomForestClassifier(8, random_state=0), table)
+        yield fitted(GradientBoostingClassifier(n_estimators=8, random_state=0), table)
     gaps = mixed.astype(float).mask(rng.random(mixed.shape) < 0.1)
     yield fitted(RandomForestClassifier(8, random_state=0), gaps, label=labels(mixed))
     yield hardened(RandomForestClassifier(8, random_state=0), discrete, "seeds")
