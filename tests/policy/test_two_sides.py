@@ -107,7 +107,8 @@ def test_the_bar_is_held_against_every_attacker():
     assert result(found(ideal=attackers((0.04, 0.041), (0.15, 0.3)))) == "passed"
     both = attackers((0.04, 0.041), (0.08, 0.3))
     assert result(found(ideal=both)) == "inconclusive"
-    assert "0.0800, beside 0.3000" in check_rule(found(ideal=both), default_policy(), "reconstruction-error").sentence
+    said = check_rule(found(ideal=both), default_policy(), "reconstruction-error").sentence
+    assert "0.0800 (without the file 0.3000)" in said
 
 
 def test_too_few_datasets_can_be_tried_one_by_one():
