@@ -86,8 +86,10 @@ _TREELESS = {
 """Modules of scikit-learn in which no class holds trees of its own."""
 _AROUND_OTHERS = {"RANSACRegressor"}
 """Of their classes, those that are made around a model of any kind."""
-_KEEPS_ROWS = ("GaussianProcess", "KNeighbors", "KernelRidge", "LocalOutlierFactor", "NearestNeighbors", "NuSV")
-_KEEPS_ROWS += ("OneClassSVM", "RadiusNeighbors", "SVC", "SVR")
+_KEEPS_ROWS = (
+    *("GaussianProcess", "KNeighbors", "KernelRidge", "LocalOutlierFactor", "NearestNeighbors", "NuSV", "OneClassSVM"),
+    *("RadiusNeighbors", "SVC", "SVR"),
+)
 """How the names of those begin that store rows of their training data as they are."""
 
 _PREDICTIONS = (

@@ -70,7 +70,8 @@ def _errors(result: Result) -> Chart | None:
         return None
     rows = [_Row("the attack", between(bounds, ".4f") or "", bounds[0], bounds[1], attack=True)]
     if (known := limit(result)) is not None:
-        rows.append(_Row("no attacker gets closer", f"{known['least_error']:.4f}", *[known["least_error"]] * 2))
+        least = known["least_error"]
+        rows.append(_Row("no attacker gets closer", f"{least:.4f}", least, least))
     rows += _baselines(metrics, ("split_half_error", "median_error", "random_error"), "{:.4f}")
     bar = error_bar(result)
     return _dots(
