@@ -58,7 +58,9 @@ def _partial(function: Global, arguments: Arguments, _: Budget) -> Record:
     """Describe the check of columns that scikit-learn saves inside of histogram-based boosting with categories."""
     checked = arguments[0] if len(arguments) == 1 else None
     if not isinstance(checked, Global) or checked.key != ("sklearn.utils.validation", "check_array"):
-        raise ArtifactNotAllowedError(f"it asks for a call of {function.shown}: nothing was run")
+        raise ArtifactNotAllowedError(
+            f"it asks for a call of {function.shown}: nothing was run; if it is yours, save the forest alone"
+        )
     return Record(function, arguments)
 
 

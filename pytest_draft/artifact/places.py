@@ -15,7 +15,7 @@ from pytest_draft.artifact.estimators import BAGGING, ESTIMATORS, SUPPORTED, TRE
 from pytest_draft.artifact.objects import Object, described, plain_classes, with_article
 from pytest_draft.artifact.origin import Fold, OneAgainstOne, OneAgainstRest, Origin
 from pytest_draft.artifact.pipeline import EncoderReader, steps_of
-from pytest_draft.artifact.records import Array, Mapping, Record
+from pytest_draft.artifact.records import Array, Global, Mapping, Record
 from pytest_draft.artifact.selection import FITTED_ON_SELECTED
 from pytest_draft.errors import ArtifactError, CorruptArtifactError, UnsupportedArtifactError
 
@@ -55,7 +55,12 @@ _SPLITTERS = {
 }
 _GIVEN = ("estimator", "base_estimator", "estimators", "final_estimator", "regressor")
 _FITTED = ("estimators_", "tree_", "counts_", "_predictors", "_Booster", "handle", "_handle", "__model")
-_DICTS = {("collections", "OrderedDict"), ("sklearn.utils", "Bunch"), ("sklearn.utils._bunch", "Bunch")}
+_DICTS = {
+    ("collections", "OrderedDict"),
+    ("collections", "defaultdict"),
+    ("sklearn.utils", "Bunch"),
+    ("sklearn.utils._bunch", "Bunch"),
+}
 _DEFAULT_FOLDS = 5
 _REFUSED = {
     ("sklearn.ensemble._weight_boosting", "AdaBoostRegressor"): (
@@ -71,6 +76,21 @@ _REFUSED = {
     ),
 }
 """Models of trees that are not judged, and why or what to do."""
+
+_NOTHING = "there is nothing to judge here (docs/reference/coverage.md says what is judged)"
+_TREELESS = {
+    *("cluster", "covariance", "cross_decomposition", "decomposition", "discriminant_analysis", "dummy"),
+    *("gaussian_process", "isotonic", "kernel_ridge", "linear_model", "mixture", "naive_bayes", "neighbors"),
+    *("neural_network", "preprocessing", "svm"),
+}
+"""Modules of scikit-learn in which no class holds trees of its own."""
+_AROUND_OTHERS = {"RANSACRegressor"}
+"""Of their classes, those that are made around a model of any kind."""
+_KEEPS_ROWS = (
+    *("GaussianProcess", "KNeighbors", "KernelRidge", "LocalOutlierFactor", "NearestNeighbors", "NuSV", "OneClassSVM"),
+    *("RadiusNeighbors", "SVC", "SVR"),
+)
+"""How the names of those begin that store rows of their training data as they are."""
 
 _PREDICTIONS = (
     "it was trained on what the other models predict for rows that they had not seen, which is not in the file: save "
@@ -125,9 +145,24 @@ def models_in(root: object, budget: Budget) -> list[FoundModel]:
         return walk.found
     if walk.refusals:
         raise walk.refusals[0]
-    other = walk.other or root
-    why = _REFUSED.get(other.cls.key) if isinstance(other, Record) else None
-    raise UnsupportedArtifactError(f"it holds {described(other)}; {SUPPORTED if why is None else why}")
+    raise UnsupportedArtifactError(_without_trees(walk.other or root, walk.n_others == 1))
+
+
+def _without_trees(other: object, alone: bool) -> str:
+    """Return what a file holds instead of trees, and what to do; `alone` says whether it is all that it holds."""
+    holds = f"it holds {described(other)}"
+    if isinstance(other, Global):
+        return f"it holds only {other.shown}, a function or a class and no fitted model: save the model itself"
+    if not isinstance(other, Record):
+        return f"{holds}; {SUPPORTED}"
+    if (why := _REFUSED.get(other.cls.key)) is not None:
+        return f"{holds}; {why}"
+    package, _, inside = other.cls.module.partition(".")
+    if not alone or package != "sklearn" or inside.split(".")[0] not in _TREELESS or other.cls.name in _AROUND_OTHERS:
+        return f"{holds}; {SUPPORTED}"
+    if other.cls.name.startswith(_KEEPS_ROWS):
+        return f"{holds}, which has no trees but stores rows of its training data as they are: do not release it"
+    return f"{holds}, which has no trees: {_NOTHING}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,6 +193,8 @@ class _PlaceWalk:
     found : list of FoundModel
     other : object
         The first thing that holds no model, where a file's own object is made around just that.
+    n_others : int
+        How many such things there are, without those that models are made from.
     refusals : list of UnsupportedArtifactError
         What was not fitted, for example; listed where no model is found.
     """
@@ -165,6 +202,7 @@ class _PlaceWalk:
     def __init__(self) -> None:
         self.found: list[FoundModel] = []
         self.other: object = None
+        self.n_others = 0
         self.refusals: list[ArtifactError] = []
         self._seen: dict[int, object] = {}
 
@@ -193,6 +231,7 @@ class _PlaceWalk:
             self._into_model(holder, way)
         else:
             self.other = self.other or value
+            self.n_others += not way.given
 
     def _into_model(self, holder: Object, way: _Path) -> None:
         """Look at all that a model has fitted, and at what it was given to do so."""

@@ -83,7 +83,13 @@ def draft_attack(
 def draft_result(
     request: pytest.FixtureRequest, draft_forest: Path, draft_adversary: str, _draft_unshown_rows: Unshown | None
 ) -> DraftResult:
-    """What the gate found out, judged by the test's marker and the model's policy, else by the default policy."""
+    """What the gate found out, judged by the test's marker and the model's policy, else by the default policy.
+
+    Its attributes: ``verdict`` ("passed", "failed" or "inconclusive"); ``metrics``, by the names of the JSON report,
+    such as "reconstruction_error" and "perfect_rows", None where unknown; ``checks``, each with ``rule``, ``result``
+    and ``sentence``; ``policy``, by which it is judged; ``examination``, with all else that was found out; and
+    ``models``, each model of a file of several.
+    """
     from pytest_draft.plugin.results import judged
 
     return judged(request.node, draft_forest, draft_adversary, _draft_unshown_rows)

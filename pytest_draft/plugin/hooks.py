@@ -69,7 +69,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     for marker in markers:
         marks.checked(marker)
     if markers and "draft_result" not in metafunc.fixturenames:
-        pytest.fail(f"{marks.NAME}: add draft_result to the test's arguments", pytrace=False)
+        test = metafunc.definition.nodeid
+        pytest.fail(f"{test}: marked {marks.NAME}: add draft_result to the test's arguments", pytrace=False)
     if not {"draft_forest", "draft_adversary"} & set(metafunc.fixturenames):
         return
     from pytest_draft.foreign_text import distinct

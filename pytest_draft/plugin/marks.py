@@ -21,7 +21,7 @@ def reconstruction_budget(
     max_entropy_reduction: float | None = None,
     max_row_entropy_reduction: float | None = None,
 ) -> None:
-    """Fail the test when the attack crosses a budget: an error of at most max_error, or more rows than allowed."""
+    """Fail the test when the attack's error is max_error or less (low is bad), or it rebuilds too many rows."""
 
 
 def registered() -> str:

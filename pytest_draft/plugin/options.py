@@ -26,7 +26,12 @@ _OPTIONS: tuple[tuple[str, str, str], ...] = (
     # name, type of the ini value, help
     ("target", "string", "name of the label column in the training data"),
     ("domain", "paths", "TOML file that declares each column's domain (default: inferred from the data)"),
-    ("policy", "paths", "TOML file with the rules and thresholds, or the name of a shipped one (default: default)"),
+    (
+        "policy",
+        "paths",
+        "TOML file with the rules and thresholds, or the name of a shipped one: default, internal, interpretable, "
+        "partner-release, public-release, special-category or dp-release (default: default)",
+    ),
     ("budget", "float", "time box in seconds for each judgement, for everything (default: 60)"),
     ("seed", "int", "seed of every random choice (default: 0)"),
     ("workers", "int", "solver threads (default: 1)"),

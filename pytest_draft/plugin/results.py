@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_draft.errors import one_line
 from pytest_draft.facts.adversary import check_adversary
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination
@@ -36,9 +37,9 @@ class DraftModel:
     checks: tuple[Check, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DraftResult:
-    """What the gate found out about one file and adversary."""
+    """What the gate found out about one file and adversary; printed, it is one line."""
 
     examination: Examination
     """All aggregates, reasons and notes; in a file of several models, of the one whose verdict is the gravest."""
@@ -52,6 +53,16 @@ class DraftResult:
     """The names of the JSON report, of `examination`; None where unknown."""
     models: tuple[DraftModel, ...] = ()
     """Each model of the file by itself."""
+
+    def __repr__(self) -> str:
+        case, metrics = self.examination.case, self.metrics
+        said = f"{self.verdict}: {one_line(case.artifact)}, adversary {case.adversary}"
+        if (error := metrics["reconstruction_error"]) is not None:
+            said += f", error {error:.4f}"
+        if (rows := metrics["perfect_rows"]) is not None:
+            said += f", {rows:,} of {metrics['n_rows']:,} rows perfect"
+        crossed = [check.rule for check in self.checks if check.counts and check.result != "passed"]
+        return f"<DraftResult {said}{'; not passed: ' if crossed else ''}{', '.join(crossed)}>"
 
 
 def attack_on(config: pytest.Config, forest: Path, data: Unshown | None) -> Callable[..., Reconstruction | None]:

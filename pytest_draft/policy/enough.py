@@ -49,7 +49,9 @@ class Enough:
         checks = judge(examination, self.policy)
         verdict = verdict_of((check.result, check.counts) for check in checks)
         if verdict == "passed":
-            return "nobody can cross a threshold" if all(check.result != "inconclusive" for check in checks) else None
+            return (
+                "no attacker can cross a threshold" if all(check.result != "inconclusive" for check in checks) else None
+            )
         if verdict == "failed":
             return next(f"the rule {one.rule} has failed" for one in checks if one.counts and one.result == "failed")
         return None

@@ -54,8 +54,8 @@ def by_best_attack(findings: Findings, held: Sequence[Held], converged: bool) ->
 
 
 def first_passed(outcomes: Sequence[Outcome]) -> Outcome:
-    """Return the first outcome that passes, as one bound is enough; else the last."""
-    return next((outcome for outcome in outcomes if outcome.result == "passed"), outcomes[-1])
+    """Return the first outcome that passes, as one bound is enough; else the first."""
+    return next((outcome for outcome in outcomes if outcome.result == "passed"), outcomes[0])
 
 
 def of_parts(findings: Findings, judge: Callable[[Part], list[Held]]) -> list[Held]:

@@ -47,6 +47,20 @@ def ideals_of(part: Part) -> list[Ideal]:
     return [_informed_ideal(part, part.informed, error, rows), *known]
 
 
+def by_error(part: Part) -> list[Ideal]:
+    """Return the same for errors, the tightest limit first, and last those that the attack shows to be wrong."""
+    reached = part.error.upper
+    return sorted(ideals_of(part), key=lambda one: (_too_high(one, reached), -one.least_error))
+
+
+def by_rows(part: Part) -> list[Ideal]:
+    """Return the same for perfect rows."""
+    return sorted(
+        ideals_of(part),
+        key=lambda one: (_too_few(one, part.perfect_rows, part.n_rows), one.most_perfect_rows),
+    )
+
+
 def _informed_ideal(part: Part, informed: Informed, split_half: float, base: float) -> Ideal:
     """Return what somebody gets who knows all other rows, as whoever does not is measured.
 
@@ -83,23 +97,31 @@ class _Gets(NamedTuple):
 
 def error_of_ideal(attack: Outcome, bar: Bar, ideal: Ideal, reached: float) -> Outcome:
     """Hold a bar against the least error that anybody can expect, beside what it says of the attack's."""
-    if reached < ideal.least_error - _ROUNDING:
+    if _too_high(ideal, reached):
         return _distrusted(attack, f"an error of {ideal.least_error:.4f}")
     best, *each = [_Gets(one.least_error, one.error_without_file) for one in (ideal, *(ideal.attackers or (ideal,)))]
-    bar, words = replace(bar, form=".4f", rounding=_ROUNDING), ("may get as close as", "gets no closer than")
+    bar, words = replace(bar, form=".4f", rounding=_ROUNDING), ("get as close as", "gets closer than")
     return _of_attackers(attack, bar, best, each, words, missing=lambda error: error)
 
 
 def rows_of_ideal(attack: Outcome, bar: Bar, ideal: Ideal, reached: int, n_rows: int) -> Outcome:
     """Hold a bar against the most rows that anybody can expect to meet, beside what it says of the attack's."""
-    expected = min(ideal.most_perfect_rows, float(n_rows))
-    by_chance = DEVIATIONS * (expected * (1 - expected / n_rows)) ** 0.5 if n_rows else 0.0
-    if reached > expected + 1 + by_chance:
+    if _too_few(ideal, reached, n_rows):
         return _distrusted(attack, f"{ideal.most_perfect_rows:.1f} rows")
     attackers = (ideal, *(ideal.attackers or (ideal,)))
     best, *each = [_Gets(one.most_perfect_rows, one.perfect_rows_without_file) for one in attackers]
-    bar, words = replace(bar, form=".1f", rounding=_ROUNDING), ("may rebuild", "rebuilds no more than")
+    bar, words = replace(bar, form=".1f", rounding=_ROUNDING), ("rebuild", "rebuilds more than")
     return _of_attackers(attack, bar, best, each, words, missing=lambda rows: n_rows - rows)
+
+
+def _too_high(ideal: Ideal, reached: float) -> bool:
+    return reached < ideal.least_error - _ROUNDING
+
+
+def _too_few(ideal: Ideal, reached: int, n_rows: int) -> bool:
+    expected = min(ideal.most_perfect_rows, float(n_rows))
+    by_chance = DEVIATIONS * (expected * (1 - expected / n_rows)) ** 0.5 if n_rows else 0.0
+    return reached > expected + 1 + by_chance
 
 
 def _of_attackers(
@@ -120,13 +142,13 @@ def _of_attackers(
     ]
     if attack.result != "passed" or added:
         nearest = min(added, default=best, key=lambda one: missing(one.with_file))
-        beside = "" if nearest.without is None else f", beside {nearest.without:{form}} without it"
-        may = f"whoever searches better {words[0]} {nearest.with_file:{form}}{beside}"
+        beside = "" if nearest.without is None else f" (without the file {nearest.without:{form}})"
+        may = f"a better attack might {words[0]} {nearest.with_file:{form}}{beside}"
         return Outcome("inconclusive", f"{attack.sentence}; {may}")
-    said = f"{attack.sentence}; whoever has the file {words[1]} {best.with_file:{form}}"
+    said = f"{attack.sentence}; no attacker {words[1]} {best.with_file:{form}}"
     if crossing:
         listed = ", ".join(f"{one.with_file:{form}} beside {one.without:{form}}" for one in crossing)
-        said += f", and the file brings whoever crosses it at most a tenth closer than without it ({listed})"
+        said += f", and the file brings whoever crosses the bar at most a tenth closer than without it ({listed})"
     return Outcome("passed", said)
 
 

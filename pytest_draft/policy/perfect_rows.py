@@ -10,8 +10,8 @@ from pytest_draft.facts.figures import TOLERANCE
 from pytest_draft.facts.findings import Findings, Part, ScaleName
 from pytest_draft.facts.slices import Measured, SliceFigures
 from pytest_draft.policy.bar import Bar
-from pytest_draft.policy.held import Held, by_attack, by_best_attack, of_labelled, of_parts
-from pytest_draft.policy.ideal import ideals_of, rows_of_ideal
+from pytest_draft.policy.held import Held, by_attack, by_best_attack, first_passed, of_labelled, of_parts
+from pytest_draft.policy.ideal import by_rows, ideals_of, rows_of_ideal
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds
 from pytest_draft.policy.thresholds_on_slices import named, of_slices
 
@@ -30,6 +30,18 @@ def check(findings: Findings, thresholds: Thresholds) -> Outcome:
 def bounds(findings: Findings, thresholds: Thresholds, converged: bool) -> Outcome:
     """Pass where nobody can rebuild so many: by each part's ideal attacker, else by an attack that converged."""
     return by_best_attack(findings, _held(findings, thresholds), converged)
+
+
+def limit(part: Part, thresholds: Thresholds) -> float | None:
+    """Return the rows that no attacker meets more of, those by which a part is judged; None where it is not known."""
+    ideals, bars = by_rows(part), [bar for _, bar in _against(part, thresholds) if bar is not None]
+    if not ideals:
+        return None
+    if not bars:
+        return ideals[0].most_perfect_rows
+    bar, kept = min(bars, key=lambda one: one.at), Outcome("passed", "")
+    judged = [rows_of_ideal(kept, bar, one, part.perfect_rows, part.n_rows) for one in ideals]
+    return ideals[judged.index(first_passed(judged))].most_perfect_rows
 
 
 def _held(findings: Findings, thresholds: Thresholds) -> list[Held]:
@@ -95,7 +107,7 @@ def _judge_slice(figures: SliceFigures, measured: Measured, share: float, on: st
 
 def _judge_part(part: Part, thresholds: Thresholds) -> list[Held]:
     by_ideal = partial(rows_of_ideal, reached=part.perfect_rows, n_rows=part.n_rows)
-    held = [Held.by(found, bar, ideals_of(part), by_ideal) for found, bar in _against(part, thresholds)]
+    held = [Held.by(found, bar, by_rows(part), by_ideal) for found, bar in _against(part, thresholds)]
     if "max_exact_values_beyond_split_half" in thresholds and part.scale == "rank":
         held.append(_judge_values(part, thresholds["max_exact_values_beyond_split_half"]))
     return held
@@ -148,9 +160,10 @@ def _judge_values(part: Part, share: float) -> Held:
         what = f"{ideal.most_exact:.1%} of the numeric values exactly{part.on}"
         between = f"the best attack rebuilds between {exact.share:.1%} and {what}"
         reached = (exact.share, ideal.most_exact)
-        return bar.judge(reached, f"whoever has the file rebuilds no more than {what}", between=between)
+        return bar.judge(reached, f"no attacker rebuilds more than {what}", between=between)
 
-    return Held.by(attack, bar, ideals_of(part), of_ideal)
+    tightest_first = sorted(ideals_of(part), key=lambda one: 1.0 if one.most_exact is None else one.most_exact)
+    return Held.by(attack, bar, tightest_first, of_ideal)
 
 
 def within(numeric: bool, scale: ScaleName = "range") -> str:

@@ -8,8 +8,8 @@ from pytest_draft.facts.figures import Distance
 from pytest_draft.facts.findings import Findings, Part
 from pytest_draft.facts.slices import Measured, SliceFigures
 from pytest_draft.policy.bar import Bar, bound
-from pytest_draft.policy.held import Held, by_attack, by_best_attack, of_labelled, of_parts
-from pytest_draft.policy.ideal import error_of_ideal, ideals_of
+from pytest_draft.policy.held import Held, by_attack, by_best_attack, first_passed, of_labelled, of_parts
+from pytest_draft.policy.ideal import by_error, error_of_ideal
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds
 from pytest_draft.policy.thresholds_on_slices import named, of_slices
 
@@ -26,6 +26,18 @@ def bounds(findings: Findings, thresholds: Thresholds, converged: bool) -> Outco
     return by_best_attack(findings, _held(findings, thresholds), converged)
 
 
+def limit(part: Part, thresholds: Thresholds) -> float | None:
+    """Return the error that no attacker gets below, the one by which a part is judged; None where it is not known."""
+    ideals, bars = by_error(part), [bar for _, bar in _of_part(part, thresholds) if bar is not None]
+    if not ideals:
+        return None
+    if not bars:
+        return ideals[0].least_error
+    bar, kept = max(bars, key=lambda one: one.at), Outcome("passed", "")
+    judged = [error_of_ideal(kept, bar, one, part.error.upper) for one in ideals]
+    return ideals[judged.index(first_passed(judged))].least_error
+
+
 def _held(findings: Findings, thresholds: Thresholds) -> list[Held]:
     held = of_parts(findings, lambda part: _judge_part(part, thresholds))
     held += of_labelled(findings, thresholds, _judge_part)
@@ -33,10 +45,13 @@ def _held(findings: Findings, thresholds: Thresholds) -> list[Held]:
 
 
 def _judge_part(part: Part, thresholds: Thresholds) -> list[Held]:
-    meant = _of(part.absolute, thresholds)
     by_ideal = partial(error_of_ideal, reached=part.error.upper)
-    against = _against(part.error, part.split_half.error, part.random_error, part.on, meant)
-    return [Held.by(found, bar, ideals_of(part), by_ideal) for found, bar in against]
+    return [Held.by(found, bar, by_error(part), by_ideal) for found, bar in _of_part(part, thresholds)]
+
+
+def _of_part(part: Part, thresholds: Thresholds) -> list[tuple[Outcome, Bar | None]]:
+    meant = _of(part.absolute, thresholds)
+    return _against(part.error, part.split_half.error, part.random_error, part.on, meant)
 
 
 def _judge_slice(figures: SliceFigures, measured: Measured, thresholds: Thresholds) -> list[Outcome]:

@@ -87,6 +87,35 @@ GONE_SOON = "pytest-draft-demo-"
 """How folders are named whose files are removed when pytest ends: no command is told that needs them."""
 
 
+LONGER = 4
+"""How many times as long an attack is given that did not end within its time."""
+
+
+def more_time(examination: Examination, policy: str | None = None) -> str | None:
+    """Return the command that gives an attack more time, by the paths that were judged; None where it would not work.
+
+    Parameters
+    ----------
+    policy : str or None
+        As for `commands`.
+    """
+    case = examination.case
+    given = (case.artifact, case.data or "", case.target or "", case.domain or "", case.holdout or "", policy or "")
+    usable = all(harmless(text, None) == text for text in (*given, case.adversary))
+    if not usable or case.data is None or case.effort is not None:
+        return None
+    if any(part.startswith(GONE_SOON) for part in PurePath(case.artifact).parts):
+        return None
+    words = ["python", "-m", "pytest", "--draft-forest", _from_here(case.artifact), "--draft-data"]
+    words += [_from_here(case.data), *(["--draft-target", case.target] if case.target else [])]
+    words += [] if case.domain is None else ["--draft-domain", _from_here(case.domain)]
+    words += [] if case.holdout is None else ["--draft-holdout", _from_here(case.holdout)]
+    words += [] if case.adversary == "artifact" else ["--draft-adversary", case.adversary]
+    words += [] if policy is None else ["--draft-policy", policy]
+    words += [] if case.seed == 0 else ["--draft-seed", str(case.seed)]
+    return in_shell([*words, "--draft-budget", f"{LONGER * case.seconds:g}"])
+
+
 def commands(examination: Examination, policy: str | None = None) -> str:
     """Return the commands that help with a forest's file, as part of a remedy, by the paths that were judged.
 

@@ -13,8 +13,9 @@ from pytest_draft.facts.files import ArtifactFacts
 from pytest_draft.facts.findings import Findings
 from pytest_draft.foreign_text import harmless
 from pytest_draft.policy.comparison import NowAndEarlier
+from pytest_draft.policy.ideal import ideals_of
 from pytest_draft.policy.policy import Policy
-from pytest_draft.policy.remedies import cause_in_file, commands, remedy_for
+from pytest_draft.policy.remedies import cause_in_file, commands, more_time, remedy_for
 from pytest_draft.policy.rule import Outcome, Rule, Severity, Thresholds, Verdict
 from pytest_draft.policy.rules import rule_of
 from pytest_draft.policy.waiver import Waiver
@@ -118,8 +119,24 @@ def _checked(examination: Examination, policy: Policy, rule: str, compared: NowA
     if judged.bounds is not None and judged.needs is Findings and examination.findings is not None:
         outcome, doubts = _by_bounds(judged, examination, policy.rules[rule], outcome)
     if doubts:
-        return Check(rule, adversary, "inconclusive", "; ".join(doubts))
+        return Check(rule, adversary, "inconclusive", "; ".join(doubts), None, _to_decide(examination, policy, doubts))
     return Check(rule, adversary, outcome.result, outcome.sentence)
+
+
+def _to_decide(examination: Examination, policy: Policy, doubts: Sequence[str]) -> str | None:
+    """Return the commands that may decide a check, where it is open only because the attack did not converge."""
+    if examination.findings is None or not set(doubts) & set(examination.shortfalls):
+        return None
+    if set(examination.reasons) - set(examination.shortfalls):
+        return None
+    whose = _asked_by(policy)
+    longer = more_time(examination, whose)
+    if longer is None:
+        return None
+    limited = bool(ideals_of(examination.findings.judged[0]))  # then an attack that converges is no pass
+    other_file = commands(examination, whose).removeprefix(". ")
+    said = f"more time may {'show that it fails' if limited else 'decide it'}: {longer}"
+    return "; ".join(part for part in ((other_file, said) if limited else (said, other_file)) if part)
 
 
 def _asked_by(policy: Policy) -> str | None:

@@ -2,7 +2,7 @@
 
 First of somebody who has the file and knows all rows but one; whoever knows less gets less. Then of somebody who knows
 every dataset that explains the file as well as the true one does, and guesses as well as can be. What is said of this
-one is on the safe side: nobody gets closer, or meets more.
+one is on the safe side. Of both, the limit is told by which the file is judged.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ SLICE_HEADINGS = ("Slice", "Rows", "Error", "Error without the file", "Rows prov
 """What the cells of `slices` are."""
 
 
-def overall_ideal(result: Result) -> dict[str, Any] | None:
-    """Return what the best possible guess gets of the whole; None where that was not found out."""
-    return next((one for one in _ideals(result) if not one["on"] and one["scale"] == "range"), None)
+def limit(result: Result) -> dict[str, float] | None:
+    """Return what no attacker betters on the whole, as the file is judged by it; None where that is not known."""
+    return result.get("limit")
 
 
 def sentences(result: Result) -> list[str]:
@@ -96,35 +96,41 @@ def slices(result: Result) -> list[tuple[str, ...]]:
 
 
 def between(result: Result) -> str | None:
-    """Return between what the error of the best attack lies, and where the check fails, as a phrase."""
-    ideal, error = overall_ideal(result), result["metrics"]["reconstruction_error"]
-    if ideal is None or error is None:
+    """Return the error that no attacker gets below, that of this attack, and where the check fails, as a phrase."""
+    known, error = limit(result), result["metrics"]["reconstruction_error"]
+    if known is None or error is None:
         return None
+    least = known["least_error"]
     bar = error_bar(result)
     fails = "" if bar is None else f"; the check fails at {bar:.4f} or less"
-    if error < ideal["least_error"]:
+    if error < least:
         return (
-            f"this attack's error of {error:.4f} is below {ideal['least_error']:.4f}, which nobody was to go below: "
+            f"this attack's error of {error:.4f} is below {least:.4f}, which no attacker was to go below: "
             f"what was taken for likely is too weak, and nothing rests on it{fails}"
         )
-    return (
-        f"the least error that anybody can get lies between {ideal['least_error']:.4f} (nobody gets closer) and "
-        f"{error:.4f} (this attack){fails}"
-    )
+    said = f"no attacker gets closer than {least:.4f}; this attack came to {error:.4f}{fails}"
+    if bar is not None and least <= bar and _passed(result, "reconstruction-error"):
+        said += ". It passes as whoever crosses that is at most a tenth closer than without the file"
+    return said
+
+
+def _passed(result: Result, rule: str) -> bool:
+    return any(check["rule"] == rule and check["result"] == "passed" for check in result["checks"])
 
 
 def short(result: Result) -> Iterator[str]:
     """Yield what other datasets explain the file as well, in short; nothing where that was not found out."""
+    if (phrase := between(result)) is not None:
+        yield f"{phrase[0].upper()}{phrase[1:]}."
+    if (known := limit(result)) is not None:
+        rows = f"{math.floor(known['most_perfect_rows'] + 1e-9):,} of {result['metrics']['n_rows']:,} rows"
+        whole = next((one for one in _ideals(result) if not one["on"] and one["scale"] == "range"), {})
+        most = whole.get("most_exact")
+        exact = "" if most is None else f", or more than {most:.0%} of the numbers exactly"
+        yield f"No attacker can expect more than {rows} perfectly right{exact}."
     found = result.get("ambiguity")
     if not found:
         return
-    if (phrase := between(result)) is not None:
-        yield f"{phrase[0].upper()}{phrase[1:]}."
-    if (ideal := overall_ideal(result)) is not None:
-        most = ideal["most_exact"]
-        exact = "" if most is None else f", or more than {most:.0%} of the numbers exactly"
-        rows = f"{ideal['most_perfect_rows']:,.1f} of {ideal['rows']:,} rows perfectly right"
-        yield f"No attacker can expect more than {rows}{exact}."
     if found["bits"] > 0:
         yield f"At least {_many(found['bits'])} datasets explain the file equally well, the true one among them."
     elif found["unchanged_rows"] == 1:

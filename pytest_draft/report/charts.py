@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_draft.report.ambiguity import overall_ideal
+from pytest_draft.report.ambiguity import limit
 from pytest_draft.report.bounds import between, bounds_of, error_bar, perfect_bar, span
 from pytest_draft.report.result import Result
 from pytest_draft.report.svg import WIDTH, Frame, Mark, dot, line, path, text
@@ -69,8 +69,9 @@ def _errors(result: Result) -> Chart | None:
     if bounds is None:
         return None
     rows = [_Row("the attack", between(bounds, ".4f") or "", bounds[0], bounds[1], attack=True)]
-    if (ideal := overall_ideal(result)) is not None:
-        rows.append(_Row("nobody gets closer", f"{ideal['least_error']:.4f}", *[ideal["least_error"]] * 2))
+    if (known := limit(result)) is not None:
+        least = known["least_error"]
+        rows.append(_Row("no attacker gets closer", f"{least:.4f}", least, least))
     rows += _baselines(metrics, ("split_half_error", "median_error", "random_error"), "{:.4f}")
     bar = error_bar(result)
     return _dots(
@@ -105,9 +106,9 @@ def _perfect_rows(result: Result) -> Chart | None:
     if bounds is None or not most:
         return None
     rows = [_Row("the attack", f"{span(bounds, ',')} of {most:,}", bounds[0], bounds[1], attack=True)]
-    if (ideal := overall_ideal(result)) is not None:
-        bound = min(ideal["most_perfect_rows"], most)
-        rows.append(_Row("nobody meets more", f"{bound:,.1f}", bound, bound))
+    if (known := limit(result)) is not None:
+        bound = known["most_perfect_rows"]
+        rows.append(_Row("no attacker rebuilds more", f"{bound:,.1f}", bound, bound))
     rows += _baselines(metrics, ("split_half_perfect_rows", "expected_perfect_rows"), "{:,.1f}")
     bar = perfect_bar(result)
     return _dots(

@@ -14,6 +14,7 @@ from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.figures import TOLERANCE
 from pytest_draft.facts.findings import Findings
 from pytest_draft.facts.structure import AT_LEAST, StructureFacts
+from pytest_draft.policy import perfect_rows, reconstruction_error
 from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.verdict import Check, verdict_of
 
@@ -205,6 +206,7 @@ def result_of(examination: Examination, checks: Iterable[Check], policy: Policy,
         "versions": dict(examination.versions),
         "baselines": _baselines(examination),
         "entropy": _entropy(examination, rows),
+        "limit": _limit(examination.findings, policy),
         "ambiguity": _ambiguity(examination.findings),
         "given_all_other_rows": None if examination.informed is None else asdict(examination.informed),
         "column_figures": [] if examination.findings is None else [asdict(one) for one in examination.findings.columns],
@@ -288,6 +290,18 @@ def _entropy(examination: Examination, rows: bool) -> dict[str, Any]:
     if rows:
         said["most_exposed_rows"] = list(entropy.most_exposed)
     return said
+
+
+def _limit(findings: Findings | None, policy: Policy) -> dict[str, float] | None:
+    """Return what no attacker betters on the whole, by which it is judged; None where that is not known."""
+    if findings is None:
+        return None
+    whole, rules = findings.judged[0], policy.rules
+    error = reconstruction_error.limit(whole, rules.get(reconstruction_error.RULE.id, {}))
+    rows = perfect_rows.limit(whole, rules.get(perfect_rows.RULE.id, {}))
+    if error is None or rows is None:
+        return None
+    return {"least_error": error, "most_perfect_rows": min(rows, float(whole.n_rows))}
 
 
 def _ambiguity(findings: Findings | None) -> dict[str, Any] | None:

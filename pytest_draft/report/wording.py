@@ -18,7 +18,10 @@ HOW_TO_READ = (
     "half, so what other people's rows are worth, and beside guesses drawn at random."
 )
 
-NO_PROOF = "A passed check says that this attack stayed within the policy's limits, not that no attack can do better."
+NO_PROOF = (
+    "A passed check says that no attacker we consider crosses the policy's threshold, or only one whom the file brings "
+    "at most a tenth closer. Where a limit for all of them is known, it is given; else this attack ran to its end."
+)
 
 _MOST_PATHS = 6  # attributes that are named of those that were not read; of the others it is told how many there are
 

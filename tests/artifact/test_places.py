@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 
 import joblib
 import numpy as np
@@ -28,7 +28,7 @@ from sklearn.ensemble import (
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.feature_selection import RFE, SelectFromModel
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression, RANSACRegressor
 from sklearn.model_selection import (
     FixedThresholdClassifier,
     GridSearchCV,
@@ -40,8 +40,10 @@ from sklearn.model_selection import (
     TunedThresholdClassifierCV,
 )
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from pytest_draft.artifact import occurrences, read
@@ -335,10 +337,14 @@ def test_what_a_model_was_given_is_judged_too_where_it_is_fitted(dump, columns, 
 
 
 REFUSED = {
-    "voting without a forest": (VotingClassifier([("a", LogisticRegression())]), "three", "a LogisticRegression"),
     "AdaBoost of regressors": (AdaBoostRegressor(n_estimators=2), "numbers", "drew its rows by chances"),
     "several labels a row": (OneVsRestClassifier(trees()), "several", "of several labels a row"),
-    "a search of something else": (GridSearchCV(LogisticRegression(), {}, cv=2), "two", "a LogisticRegression"),
+    "several without a forest": (
+        VotingClassifier([("a", LogisticRegression()), ("b", SVC())]),
+        "three",
+        "a LogisticRegression; supported are",
+    ),
+    "one around others": (RANSACRegressor(LinearRegression()), "numbers", "a RANSACRegressor; supported are"),
 }
 
 
@@ -351,6 +357,37 @@ def test_what_is_not_judged_is_refused_with_what_to_do(kind, dump, columns, labe
     assert words in str(caught.value)
     assert "alone" in str(caught.value)
     assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LogisticRegression(),
+        GridSearchCV(LogisticRegression(), {}, cv=2),
+        make_pipeline(StandardScaler(), LogisticRegression()),
+        VotingClassifier([("a", LogisticRegression())]),
+    ],
+)
+def test_a_model_without_trees_is_named_and_needs_no_judgement(model, dump, columns, classes):
+    with pytest.raises(UnsupportedArtifactError, match="holds a LogisticRegression, which has no trees: there is noth"):
+        read(dump(model.fit(columns, classes)))
+
+
+@pytest.mark.parametrize("model", [SVC(), KNeighborsClassifier(3)])
+def test_a_model_that_stores_its_rows_is_not_said_to_need_no_judgement(model, dump, columns, classes):
+    with pytest.raises(UnsupportedArtifactError, match="stores rows of its training data as they are: do not release"):
+        read(dump(model.fit(columns, classes)))
+
+
+def test_a_function_in_place_of_a_model_is_named(dump):
+    with pytest.raises(UnsupportedArtifactError, match=r"only numpy\.linspace, a function or a class and no fitted"):
+        read(dump(np.linspace))
+
+
+def test_a_defaultdict_is_read_as_a_dict(dump, forest):
+    assert read(dump(defaultdict(list, {"model": forest}))).forest.n_trees == 3
+    with pytest.raises(UnsupportedArtifactError, match=r"it holds a collections\.defaultdict; supported are"):
+        read(dump(defaultdict(list)))
 
 
 def test_a_step_that_is_not_covered_hides_only_the_forest_behind_it(dump, columns, classes):

@@ -262,6 +262,20 @@ def test_the_last_forest_of_the_tutorial_passes_by_the_ini_file_and_the_marker(t
     assert line.split()[3:] == shown(blocks, 2).split()[3:]  # its attack was ended sooner, by a clock
 
 
+def test_the_workflow_of_the_tutorial_is_whole_and_needs_no_file_that_the_tutorial_does_not_make(read_page, blocks):
+    yaml = pytest.importorskip("yaml", reason="needs PyYAML, of the extra test")
+    (block,) = blocks("tutorial", "yaml")
+    workflow = yaml.safe_load(block)
+    assert workflow[True] == ["push", "pull_request"]  # YAML 1.1 reads the key `on` so
+    assert "`.github/workflows/model-gate.yml`" in read_page("tutorial")
+    (job,) = workflow["jobs"].values()
+    (commands,) = [step["run"].splitlines() for step in job["steps"] if "run" in step]
+    assert commands == ["pip install joblib pandas scikit-learn", "python train.py 5 2"]
+    script, _ = blocks("tutorial", "python")
+    imported = {line.split()[1].split(".")[0] for line in script.splitlines() if "import" in line}
+    assert imported == {"sys", "joblib", "pandas", "sklearn"}
+
+
 def test_the_policy_and_what_can_be_added_to_it_are_valid(tmp_path, blocks):
     policy, *additions = blocks("how-to/policies", "toml")
     path = tmp_path / "policy.toml"

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
+from dataclasses import fields
+
 import numpy as np
 import pytest
+
+from pytest_draft.plugin import fixtures
+from pytest_draft.plugin.results import DraftResult
 
 SAVE = """
 import numpy as np
@@ -31,6 +37,18 @@ def test_the_result_shows_metrics_and_verdict_when_a_test_asks_for_it(project):
         "    assert failed == {*of_attack, 'counts-published'}\n",
     )
     project.run().assert_outcomes(passed=1)
+
+
+def test_a_result_is_printed_as_one_line_and_its_attributes_are_documented(project):
+    project.configure("shallow.joblib")
+    project.write("test_own.py", "def test_own(draft_result): print(draft_result)\n")
+    result = project.run("-s")
+    (line,) = [line for line in result.outlines if "<DraftResult" in line]
+    assert "<DraftResult passed: " in line
+    assert "shallow.joblib, adversary artifact, error 0." in line
+    assert " of 40 rows perfect>" in line
+    documented = inspect.getdoc(fixtures.draft_result.__wrapped__)
+    assert [one.name for one in fields(DraftResult) if f"``{one.name}``" not in documented] == []
 
 
 def test_an_unmarked_test_decides_by_itself_and_leaves_no_trace_in_the_report(project):

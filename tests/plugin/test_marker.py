@@ -92,7 +92,7 @@ def test_a_marked_test_without_the_result_is_an_error_at_collection(project):
     )
     result = project.run()
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*reconstruction_budget: add draft_result to the test's arguments*"])
+    result.stdout.fnmatch_lines(["*test_marked.py::*: marked reconstruction_budget: add draft_result to the*"])
 
 
 @pytest.mark.parametrize(

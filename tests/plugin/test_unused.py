@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_draft.documents import rules_folder
+from pytest_draft.plugin import options
+
 NEEDED = {
     "pytest_draft",
     "pytest_draft.plugin",
@@ -81,10 +84,17 @@ def test_the_output_is_the_same_as_without_the_plugin_when_it_is_not_used(pytest
 
 @pytest.mark.nightly
 def test_help_and_markers_show_one_prefix_and_the_marker_when_asked_for(pytester):
-    options = pytester.runpytest_subprocess("--help").stdout
-    options.fnmatch_lines(["*--draft-forest=PATH*", "*draft_forest (paths)*"])
+    shown = pytester.runpytest_subprocess("--help").stdout
+    shown.fnmatch_lines(["*--draft-forest=PATH*", "*draft_forest (paths)*"])
     markers = pytester.runpytest_subprocess("--markers").stdout
-    markers.fnmatch_lines(["@pytest.mark.reconstruction_budget(*max_error*max_perfect_rows*"])
+    markers.fnmatch_lines(["@pytest.mark.reconstruction_budget(*max_error*max_perfect_rows*low is bad*"])
+
+
+def test_help_names_all_shipped_policies():
+    (said,) = [text for name, _, text in options._OPTIONS if name == "policy"]
+    shipped = [path.stem for path in rules_folder().glob("*.toml")]
+    assert "default" in shipped
+    assert [name for name in shipped if name not in said] == []
 
 
 @pytest.mark.nightly

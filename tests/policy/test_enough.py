@@ -79,7 +79,7 @@ def test_what_only_warns_or_is_open_decides_nothing():
 
 def test_a_pass_decides_where_every_rule_has_passed_for_good():
     away = replace(FINDINGS, error=Distance(0.3, 0.3, 0.4), perfect_rows=2, singled_out_rows=1)
-    assert enough(GIVEN, ERROR, ROWS).decided(seen(FAR, away, (SLOW,), (SLOW,))) == "nobody can cross a threshold"
+    assert enough(GIVEN, ERROR, ROWS).decided(seen(FAR, away, (SLOW,), (SLOW,))) == "no attacker can cross a threshold"
     near = replace(FAR, matched_error=0.1)
     assert enough(GIVEN, ERROR, ROWS).decided(seen(near, away, (SLOW,), (SLOW,))) is None
     met = replace(FAR, near_rows=0.9)
@@ -155,4 +155,4 @@ def test_every_bound_is_held_and_any_is_enough():
     assert both[0] == ideal_of()
     passed, other, open_ = Outcome("passed", "a"), Outcome("passed", "b"), Outcome("inconclusive", "c")
     assert first_passed([passed, open_]) == first_passed([open_, passed]) == first_passed([passed, other]) == passed
-    assert first_passed([Outcome("inconclusive", "first"), open_]) == open_
+    assert first_passed([open_, Outcome("inconclusive", "last")]) == open_

@@ -107,7 +107,24 @@ def test_the_bar_is_held_against_every_attacker():
     assert result(found(ideal=attackers((0.04, 0.041), (0.15, 0.3)))) == "passed"
     both = attackers((0.04, 0.041), (0.08, 0.3))
     assert result(found(ideal=both)) == "inconclusive"
-    assert "0.0800, beside 0.3000" in check_rule(found(ideal=both), default_policy(), "reconstruction-error").sentence
+    said = check_rule(found(ideal=both), default_policy(), "reconstruction-error").sentence
+    assert "0.0800 (without the file 0.3000)" in said
+
+
+def test_what_only_an_attack_leaves_open_names_the_command_that_gives_it_more_time():
+    given = Case("m.joblib", "my train.csv", "income", seconds=60.0, seed=3)
+    command = "python -m pytest --draft-forest m.joblib --draft-data 'my train.csv' --draft-target income "
+    command += "--draft-seed 3 --draft-budget 240"
+    near = replace(found(ideal=replace(FAR, least_error=0.05)), case=given)
+    assert (
+        check_rule(near, default_policy(), "reconstruction-error").remedy
+        == f"more time may show that it fails: {command}"
+    )
+    open_ = replace(found(ideal=None, ambiguity=None), case=given)
+    assert check_rule(open_, default_policy(), "reconstruction-error").remedy == f"more time may decide it: {command}"
+    assert check_rule(found(ideal=None), default_policy(), "reconstruction-error").remedy is None  # data in memory
+    damaged = replace(near, reasons=(*near.reasons, "another reason"))
+    assert check_rule(damaged, default_policy(), "reconstruction-error").remedy is None
 
 
 def test_too_few_datasets_can_be_tried_one_by_one():

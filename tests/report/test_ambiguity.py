@@ -82,6 +82,7 @@ def reported(
         split_half=Baseline(0.06, 5.0, 20, 50),
         ambiguity=found,
         ideal=ideal,
+        informed=informed,
     )
     examination = filled(Examination, findings=findings, informed=informed, reasons=(), shortfalls=())
     result = result_of(examination, judge(examination, POLICY), POLICY)
@@ -96,19 +97,39 @@ def result(**given):
 
 def test_both_figures_and_the_bar_are_told():
     assert ambiguity.between(result()) == (
-        "the least error that anybody can get lies between 0.0210 (nobody gets closer) and 0.0340 (this attack); "
-        "the check fails at 0.0290 or less"
+        "no attacker gets closer than 0.0210; this attack came to 0.0340; the check fails at 0.0290 or less"
     )
 
 
+def test_the_limit_that_is_told_and_drawn_is_the_one_that_the_file_is_judged_by():
+    one = result(informed=replace(INFORMED, matched_error=0.5))
+    (check,) = one["checks"]
+    assert check["result"] == "passed"
+    assert check["sentence"].endswith("; no attacker gets closer than 0.0306")
+    assert one["limit"]["least_error"] == pytest.approx(0.0306)
+    assert "no attacker gets closer: 0.0306" in charts(one)[0].description
+
+
+def test_a_limit_within_the_threshold_passes_only_where_the_file_brings_little_which_is_said():
+    near = Ideal(0.021, 12.5, error_without_file=0.022, perfect_rows_without_file=12.0)
+    passes = result(ideal=near, informed=None)
+    assert passes["checks"][0]["result"] == "passed"
+    told = ambiguity.between(passes)
+    assert told.startswith("no attacker gets closer than 0.0210; ")
+    assert told.endswith(". It passes as whoever crosses that is at most a tenth closer than without the file")
+    open_ = result(informed=None)
+    assert open_["checks"][0]["sentence"].endswith("; a better attack might get as close as 0.0210")
+    assert "tenth" not in ambiguity.between(open_)
+
+
 def test_an_attack_that_does_better_than_anybody_could_says_that_nothing_rests_on_the_bound():
-    said = ambiguity.between(result(error=0.01))
-    assert said.startswith("this attack's error of 0.0100 is below 0.0210, which nobody was to go below: ")
+    said = ambiguity.between(result(error=0.01, informed=None))
+    assert said.startswith("this attack's error of 0.0100 is below 0.0210, which no attacker was to go below: ")
 
 
 def test_all_that_was_found_is_told_in_sentences():
     told = ambiguity.sentences(result())
-    assert "No attacker can expect more than 12.5 of 100 rows perfectly right." in told
+    assert "No attacker can expect more than 12 of 100 rows perfectly right." in told
     assert "At least 2^63 datasets explain the file equally well, the true one among them." in told
     assert any(one.startswith("Rows by themselves: 100 of 100 rows are determined, which is proved") for one in told)
     assert any(one.startswith("Blocks of 8 rows that are like each other: 12 of 80 rows") for one in told)
@@ -132,7 +153,7 @@ def test_a_file_that_holds_the_rows_says_that_no_other_dataset_was_found():
 def test_numbers_that_come_back_exactly_are_bounded_too():
     told = ambiguity.short(result(ideal=Ideal(0.021, 12.5, 0.3)))
     assert (
-        "No attacker can expect more than 12.5 of 100 rows perfectly right, or more than 30% of the numbers exactly."
+        "No attacker can expect more than 12 of 100 rows perfectly right, or more than 30% of the numbers exactly."
         in told
     )
 
@@ -147,19 +168,19 @@ def test_parts_are_told_in_a_table_the_whole_first():
 def test_the_page_has_a_section_and_both_plots_show_the_bound():
     page = html.render(reported())
     assert f"<h3>{ambiguity.TITLE}</h3>" in page
-    assert "The same on parts of the data" in page
+    assert "By every dataset that explains the file: all rows, and parts of the data" in page
     drawn = {chart.name: chart.description for chart in charts(result())}
-    assert "nobody gets closer: 0.0210" in drawn["errors"]
-    assert "nobody meets more: 12.5" in drawn["perfect-rows"]
+    assert "no attacker gets closer: 0.0210" in drawn["errors"]
+    assert "no attacker rebuilds more: 12.5" in drawn["perfect-rows"]
 
 
 def test_markdown_and_the_terminal_tell_it_in_short():
     text = markdown.render(reported())
-    assert "The least error that anybody can get lies between 0.0210 (nobody gets closer) and 0.0340" in text
+    assert "No attacker gets closer than 0.0210; this attack came to 0.0340" in text
     assert "At least 2\\^63 datasets" in text
     of_others, line = (line for line in measured.figures(result()) if line.startswith(("given", "anybody")))
     assert of_others.startswith("given all other rows: Whoever has the file")
-    assert line.startswith("anybody: The least error")
+    assert line.startswith("anybody: No attacker gets closer")
 
 
 @pytest.mark.parametrize("found", [None, AMBIGUITY], ids=["nothing", "no bounds"])
@@ -169,12 +190,13 @@ def test_what_was_not_found_out_is_not_told(found):
         assert ambiguity.sentences(report["results"][0]) == []
         assert ambiguity.TITLE not in html.render(report)
     assert ambiguity.between(report["results"][0]) is None
-    assert "nobody gets closer" not in html.render(report)
+    assert "no attacker gets closer" not in html.render(report)
 
 
 def test_reports_of_earlier_versions_have_none_and_are_rendered():
     report = reported()
     del report["results"][0]["ambiguity"]
+    del report["results"][0]["limit"]
     del report["results"][0]["given_all_other_rows"]
     del report["results"][0]["column_figures"]
     assert ambiguity.TITLE not in html.render(report)

@@ -243,6 +243,13 @@ def test_hostile_names_are_text_on_the_page(page):
     assert "::error" not in page
 
 
+def test_the_heading_says_how_many_models_have_the_gravest_verdict(report):
+    found = fleet(report, [])
+    grave, n_models = found["counts"][found["verdict"]], len(found["models"])
+    assert 0 < grave < n_models
+    assert f"</span> {grave} of {n_models} models {found['verdict']}</h1>" in fleet_html.render(found)
+
+
 def test_a_fleet_of_nothing_is_rendered(report):
     found = valid(fleet({**report, "results": [], "verdict": "inconclusive"}, []))
     assert "0 models: inconclusive" in fleet_html.render(found)
