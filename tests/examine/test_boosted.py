@@ -88,6 +88,7 @@ def check_of(examination, rule):
     return next(check for check in judge(examination, POLICY) if check.rule == rule)
 
 
+@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_many_rounds_on_few_rows_fail(judged, kind):
     verdict, examination = judged(booster(kind), people())
@@ -97,6 +98,7 @@ def test_many_rounds_on_few_rows_fail(judged, kind):
     assert findings.error.upper < findings.split_half.error
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_small_boosters_of_many_rows_pass(judged, kind):
     verdict, examination = judged(booster(kind, 10, 2), numbers(1_000, n_columns=6))
@@ -104,6 +106,7 @@ def test_small_boosters_of_many_rows_pass(judged, kind):
     assert examination.informed.bits > 60
 
 
+@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_others_rows_are_recognised(judged, kind):
     verdict, examination = judged(booster(kind, 20), people(), people(seed=1))
@@ -111,6 +114,7 @@ def test_others_rows_are_recognised(judged, kind):
     assert any("was not trained on these rows" in reason for reason in examination.reasons)
 
 
+@pytest.mark.nightly(quick=3)
 @pytest.mark.parametrize("kind", ["gbc", "xgb"])
 @pytest.mark.parametrize(
     "change",
@@ -144,6 +148,7 @@ def test_two_rows_do_not_pass(judged, kind):
     assert examination.solver_status != "error"
 
 
+@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_three_classes(judged, kind):
     verdict, examination = judged(booster(kind, 20), people(n_classes=3))
@@ -151,6 +156,7 @@ def test_three_classes(judged, kind):
     assert examination.findings.identity.status == "confirmed"
 
 
+@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize(
     "model", [GradientBoostingRegressor(n_estimators=20), HistGradientBoostingRegressor(max_iter=20)]
 )
@@ -164,6 +170,7 @@ def test_of_regressors_rows_are_rebuilt_by_their_numbers(judged, model, table):
     assert not any("target" in reason and "rebuilt" in reason for reason in examination.reasons)
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_sums_over_numeric_columns_are_not_used_and_that_is_said(judged, kind):
     verdict, examination = judged(booster(kind), numbers())
@@ -171,6 +178,7 @@ def test_sums_over_numeric_columns_are_not_used_and_that_is_said(judged, kind):
     assert verdict == "failed" or any("not the sums of gradients" in reason for reason in examination.reasons)
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("kind", ["hgb", "xgb", "lgb"])
 def test_missing_values(judged, kind):
     table = numbers()
@@ -196,6 +204,7 @@ def test_whoever_knows_all_other_rows_knows_leaves_and_classes_by_sums(judged):
     assert examination.reasons == ()
 
 
+@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize("adversary", ["artifact+rows:25%", "artifact+columns:2", "published", "artifact+n-unknown"])
 def test_adversaries(judged, adversary):
     verdict, examination = judged(booster("hgb"), people(), adversary=adversary)
