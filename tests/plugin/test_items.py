@@ -9,6 +9,18 @@ import pytest
 ERROR = "leaking.joblib::reconstruction-error[artifact]"
 PERFECT = "leaking.joblib::perfect-rows[artifact]"
 
+LEAVES = """
+schema_version = 1
+name = "ours"
+
+[rules.pure-leaves]
+max_share = 1.0
+
+[rules.smallest-leaf]
+min_rows = 40
+"""
+"""A policy that needs no attack."""
+
 
 @pytest.mark.parametrize(("forest", "warned"), [("leaking.joblib", 1), ("bagged.joblib", 2)])  # of counts, of seeds
 def test_a_forest_fails_when_its_file_gives_all_rows_away(project, forest, warned):
@@ -166,6 +178,18 @@ def test_no_selection_lets_a_run_pass_without_the_file_that_fails(project, selec
     report = project.report()
     assert {check.partition("::")[0] for check in report["not_run"]} >= {"leaking.joblib"}
     assert report["verdict"] == "inconclusive"
+
+
+def test_what_failed_last_runs_again_by_itself_or_first(project):
+    project.write("ours.toml", LEAVES)
+    arguments = ("leaking.joblib", "--draft-policy=ours.toml")
+    assert project.judge(*arguments).parseoutcomes() == {"failed": 1, "passed": 1}
+    again = project.judge(*arguments, "--lf")
+    assert again.ret == pytest.ExitCode.TESTS_FAILED
+    assert again.parseoutcomes() == {"failed": 1}
+    again.stdout.fnmatch_lines(["run-last-failure: rerun previous 1 failure"])
+    first = project.judge(*arguments, "--ff")
+    first.stdout.fnmatch_lines(["run-last-failure: rerun previous 1 failure first", "leaking.joblib F.*"])
 
 
 def test_checks_that_are_only_listed_fail_nothing(project):
