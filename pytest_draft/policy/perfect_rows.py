@@ -40,7 +40,7 @@ def limit(part: Part, thresholds: Thresholds) -> float | None:
     if not bars:
         return ideals[0].most_perfect_rows
     bar, kept = min(bars, key=lambda one: one.at), Outcome("passed", "")
-    judged = [rows_of_ideal(kept, bar, one, part.perfect_rows, part.n_rows) for one in ideals]
+    judged = [rows_of_ideal(kept, bar, one, part) for one in ideals]
     return ideals[judged.index(first_passed(judged))].most_perfect_rows
 
 
@@ -106,7 +106,7 @@ def _judge_slice(figures: SliceFigures, measured: Measured, share: float, on: st
 
 
 def _judge_part(part: Part, thresholds: Thresholds) -> list[Held]:
-    by_ideal = partial(rows_of_ideal, reached=part.perfect_rows, n_rows=part.n_rows)
+    by_ideal = partial(rows_of_ideal, part=part)
     held = [Held.by(found, bar, by_rows(part), by_ideal) for found, bar in _against(part, thresholds)]
     if "max_exact_values_beyond_split_half" in thresholds and part.scale == "rank":
         held.append(_judge_values(part, thresholds["max_exact_values_beyond_split_half"]))
