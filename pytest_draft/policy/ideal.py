@@ -173,8 +173,6 @@ def _of_attackers(
     if crossing:
         beside = [(words.crossing(one.with_file), words.passing(one.without or 0.0)) for one in crossing]
         listed = ", ".join(f"{reached} beside {guessed}" for reached, guessed in beside)
-            f"{words.crossing(one.with_file)} beside {words.passing(one.without or 0.0)}" for one in crossing
-        )
         said += f", and the file brings whoever crosses the bar at most a tenth closer than without it ({listed})"
     return Outcome("passed", said)
 
