@@ -202,6 +202,16 @@ def test_determined_rows_fail_by_the_largest_blocks_of_neighbours(blocks, outcom
     assert result(determined(*blocks), "determined-rows") == outcome
 
 
+@pytest.mark.parametrize(("rows", "outcome"), [(30, "passed"), (31, "failed")])
+def test_rows_that_the_file_alone_proves_are_determined_whatever_blocks_tell(rows, outcome):
+    proved = found(ambiguity=replace(MANY, determined=(block(8, 0.5),)), certain_rows=rows, certain_unique_rows=rows)
+    check = check_rule(proved, default_policy(), "determined-rows")
+    assert check.result == outcome
+    assert ("the file alone proves 31 of 40 rows whole" in check.sentence) == (outcome == "failed")
+    others = replace(proved, findings=replace(proved.findings, certain_unique_rows=None))
+    assert result(others, "determined-rows") == "passed"  # the proofs are of other rows
+
+
 def test_of_fewer_rows_than_a_block_all_are_looked_at():
     few = determined(block(5, 0.9))
     assert result(replace(few, findings=replace(few.findings, n_rows=5)), "determined-rows") == "failed"
