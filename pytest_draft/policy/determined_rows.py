@@ -48,9 +48,11 @@ def check(findings: Findings, thresholds: Thresholds) -> Outcome:
 def _proved(findings: Findings) -> int:
     """Return how many rows are proved without knowing any other: so many are determined, in blocks of any size.
 
-    Not where the proofs may be of other people's rows than those that were given.
+    Not where the proofs may be of other people's rows than those that were given; nor where an adversary takes all
+    other rows as known, of whom neither blocks nor single rows are asked.
     """
-    return findings.certain_rows or 0 if findings.certain_unique_rows is not None else 0
+    asked = findings.informed is not None or findings.ambiguity is not None
+    return findings.certain_rows or 0 if asked and findings.certain_unique_rows is not None else 0
 
 
 def judged(determined: tuple[Determined, ...], n_rows: int) -> Determined | None:

@@ -171,8 +171,8 @@ def _of_attackers(
         return Outcome("inconclusive", f"{attack.sentence}; {may}")
     said = f"{attack.sentence}; no attacker {words.passes} {words.passing(best.with_file)}{words.of}"
     if crossing:
-        beside = [(words.crossing(one.with_file), words.passing(one.without or 0.0)) for one in crossing]
-        listed = ", ".join(f"{reached} beside {guessed}" for reached, guessed in beside)
+        pairs = [(words.crossing(one.with_file), words.passing(one.without or 0.0)) for one in crossing]
+        listed = ", ".join(f"{reached} beside {guessed}" for reached, guessed in pairs)
         said += f", and the file brings whoever crosses the bar at most a tenth closer than without it ({listed})"
     return Outcome("passed", said)
 

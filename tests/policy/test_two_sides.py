@@ -208,8 +208,10 @@ def test_rows_that_the_file_alone_proves_are_determined_whatever_blocks_tell(row
     check = check_rule(proved, default_policy(), "determined-rows")
     assert check.result == outcome
     assert ("the file alone proves 31 of 40 rows whole" in check.sentence) == (outcome == "failed")
-    others = replace(proved, findings=replace(proved.findings, certain_unique_rows=None))
+    others = found(ambiguity=proved.findings.ambiguity, certain_rows=rows)
     assert result(others, "determined-rows") == "passed"  # the proofs are of other rows
+    unasked = RULES["determined-rows"].check(replace(proved.findings, ambiguity=None), {"max_determined_share": 0.75})
+    assert unasked.result == "passed"
 
 
 def test_of_fewer_rows_than_a_block_all_are_looked_at():
