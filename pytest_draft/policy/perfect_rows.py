@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import partial
 
@@ -123,7 +124,7 @@ def _against(part: Part, thresholds: Thresholds) -> list[tuple[Outcome, Bar | No
         if baseline is None:
             outcomes.append((_without_baseline(part), None))
         else:
-            where_from = f" (the split-half baseline of {baseline:.1f} and {share:g} of the rest)"
+            where_from = f" (the split-half baseline of {baseline:,.1f} and {share:g} of the rest)"
             outcomes.append(_judged(part, baseline + share * (part.n_rows - baseline), where_from))
     return outcomes
 
@@ -132,7 +133,7 @@ def _judged(part: Part, most: float, where_from: str = "") -> tuple[Outcome, Bar
     perfect, n_rows = part.perfect_rows, part.n_rows
     upper = perfect if part.most_perfect_rows is None else part.most_perfect_rows
     on = within(part.numeric, part.scale) + part.on
-    bar = Bar(most, f"at most {most:.4g} are allowed{where_from}", ".4g")
+    bar = Bar(most, f"at most {math.floor(most + 1e-9):,} are allowed{where_from}", ",.4g")
     return bar.judge(
         (perfect, upper),
         f"{perfect:,} of {n_rows:,} rows are rebuilt perfectly{on}",

@@ -272,7 +272,7 @@ def test_junit_has_a_case_for_every_check_when_asked_for(project):
     ]
     assert all("crossed by" in case.find("failure").text for case in cases[:2])
     assert "rebuilds all rows" in cases[2].find("failure").text
-    assert "knows all other rows guesses each" in cases[3].find("failure").text
+    assert "knowing all other rows, an attacker guesses each" in cases[3].find("failure").text
     assert all(case.find("failure") is None for case in cases[4:])
 
 
