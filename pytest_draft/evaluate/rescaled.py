@@ -115,6 +115,7 @@ def _figures_of_sample(compared: Compared) -> Part:
         scale=compared.scale,
         exact=exact,
         ideal=compared.ideal,
+        ideal_rows=len(compared.unknown),
         informed=compared.informed,
     )
 

@@ -53,6 +53,8 @@ class Part:
     """By rank; None where the time was out, or the data have too few rows for its baseline."""
     ideal: Ideal | None = None
     """What the best possible guess gets of this part; None where that was not found out."""
+    ideal_rows: int | None = None
+    """Rows that the perfect rows of `ideal` are of, where the other figures are of a sample; None for `n_rows`."""
     informed: Informed | None = None
     """What somebody gets of it who knows all other rows; None where that was not found out."""
 

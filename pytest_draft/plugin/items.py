@@ -71,10 +71,15 @@ class ForestFile(pytest.File):
         self.wanted = wanted
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Yield an item for each adversary and rule that is wanted."""
+        """Yield an item for each adversary and rule that is wanted.
+
+        Each with its whole address, as ``--lf`` and ``--ff`` read it back: pytest's own, made of the name, takes what
+        stands in brackets for a part of the name.
+        """
         for name, (adversary, rule) in item_names(GateSession.of(self.config).configured(self.path)).items():
             if name in self.wanted:
-                yield CheckItem.from_parent(self, name=name, rule=rule, adversary=adversary)
+                address = f"{self.nodeid}::{name}"
+                yield CheckItem.from_parent(self, name=name, nodeid=address, rule=rule, adversary=adversary)
 
 
 class CheckItem(pytest.Item):

@@ -251,7 +251,8 @@ def _sentences(result: dict[str, Any], shown_as_failures: Collection[str], mixed
         lines.append(f"inconclusive: {'; '.join(reasons)} ({whose})")
     elif reasons and not any(check["item"] in shown_as_failures for check in result["checks"]):
         lines.append(f"in doubt: {'; '.join(reasons)}")
-    open_ones = [check for check in result["checks"] if check["result"] == "inconclusive"]
+    failed = result["verdict"] == "failed"  # no budget changes that
+    open_ones = [check for check in result["checks"] if check["result"] == "inconclusive" and not failed]
     lines += [f"remedy: {check['remedy']}" for check in open_ones if check["remedy"] and not wording.waived(check)]
     lines += [f"note: {note}" for note in wording.notes(result)]
     if (unread := wording.not_read(result)) is not None:

@@ -18,6 +18,11 @@ def check(findings: Findings, thresholds: Thresholds) -> Outcome:
         return Outcome(
             "failed" if bar < 1 else "passed", f"the attack rebuilds all rows; at most {bar:.0%} are allowed"
         )
+    proved = _proved(findings)
+    allowed = Bar(bar, f"at most {bar:.0%} are allowed", ".1%")
+    if findings.n_rows and allowed.crossed_by(proved / findings.n_rows):
+        shown = f"the file alone proves {proved:,} of {findings.n_rows:,} rows whole: in every dataset that explains it"
+        return allowed.judge(proved / findings.n_rows, shown)
     informed = findings.informed
     if informed is not None and informed.most_determined_rows <= bar:
         on = "the rows" if informed.rows == informed.of_rows else f"{informed.rows:,} rows, drawn at random"
@@ -37,7 +42,17 @@ def check(findings: Findings, thresholds: Thresholds) -> Outcome:
         f"given all other rows, the file determines {found.lower:.0%} to {found.upper:.0%} of the rows in blocks of "
         f"{found.block_size} that are like each other{but}: nothing else explains its counts"
     )
-    return Bar(bar, f"at most {bar:.0%} are allowed", ".1%").judge(found.lower, shown)
+    return allowed.judge(found.lower, shown)
+
+
+def _proved(findings: Findings) -> int:
+    """Return how many rows are proved without knowing any other: so many are determined, in blocks of any size.
+
+    Not where the proofs may be of other people's rows than those that were given; nor where an adversary takes all
+    other rows as known, of whom neither blocks nor single rows are asked.
+    """
+    asked = findings.informed is not None or findings.ambiguity is not None
+    return findings.certain_rows or 0 if asked and findings.certain_unique_rows is not None else 0
 
 
 def judged(determined: tuple[Determined, ...], n_rows: int) -> Determined | None:

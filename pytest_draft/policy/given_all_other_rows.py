@@ -38,9 +38,9 @@ def _judged(examination: Examination, informed: Informed) -> list[tuple[Informed
 def _error(informed: Informed, on: str, share: float) -> Outcome:
     bar = share * informed.split_half_error
     shown = (
-        f"whoever has the file and knows all other rows guesses each with an error of {informed.matched_error:.4f}{on}"
-        f"{_sample_note(informed)}, matched as other people's rows are that come to {informed.split_half_error:.4f}; "
-        f"row by row {informed.error:.4f}, beside {informed.error_without_file:.4f} without the file"
+        f"knowing all other rows, an attacker guesses each with an error of {informed.matched_error:.4f} after "
+        f"matching{on}{_sample_note(informed)}, other people's rows come to {informed.split_half_error:.4f}; row by "
+        f"row {informed.error:.4f}, without the file {informed.error_without_file:.4f}"
     )
     if informed.matched_error > (1 - ADDED) * informed.matched_error_without_file:
         without = f"{informed.matched_error_without_file:.4f}, which the file improves by at most a tenth"

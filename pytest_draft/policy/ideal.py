@@ -6,6 +6,7 @@ crosses it without the file, too, may cross it where the file brings them at mos
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -95,23 +96,47 @@ class _Gets(NamedTuple):
     without: float | None
 
 
+class _Words(NamedTuple):
+    """How a sentence says what attackers get."""
+
+    may: str
+    passes: str
+    passing: Callable[[float], str]
+    crossing: Callable[[float], str]
+    of: str = ""
+    """What a figure is of, where that is not what the attack's is of."""
+
+
 def error_of_ideal(attack: Outcome, bar: Bar, ideal: Ideal, reached: float) -> Outcome:
     """Hold a bar against the least error that anybody can expect, beside what it says of the attack's."""
     if _too_high(ideal, reached):
         return _distrusted(attack, f"an error of {ideal.least_error:.4f}")
     best, *each = [_Gets(one.least_error, one.error_without_file) for one in (ideal, *(ideal.attackers or (ideal,)))]
-    bar, words = replace(bar, form=".4f", rounding=_ROUNDING), ("get as close as", "gets closer than")
-    return _of_attackers(attack, bar, best, each, words, missing=lambda error: error)
+    words = _Words("get as close as", "gets closer than", *2 * ("{:.4f}".format,))
+    return _of_attackers(attack, replace(bar, rounding=_ROUNDING), best, each, words, missing=lambda error: error)
 
 
-def rows_of_ideal(attack: Outcome, bar: Bar, ideal: Ideal, reached: int, n_rows: int) -> Outcome:
-    """Hold a bar against the most rows that anybody can expect to meet, beside what it says of the attack's."""
-    if _too_few(ideal, reached, n_rows):
-        return _distrusted(attack, f"{ideal.most_perfect_rows:.1f} rows")
+def rows_of_ideal(attack: Outcome, bar: Bar, ideal: Ideal, part: Part) -> Outcome:
+    """Hold a bar against the most rows that anybody can expect to meet, beside what it says of the attack's.
+
+    Numbers of rows are whole: what passes is rounded down, and up what may cross the bar.
+    """
+    of = f" of all {part.ideal_rows:,} rows" if ideal is part.ideal and part.ideal_rows is not None else ""
+    if _too_few(ideal, part.perfect_rows, part.n_rows):
+        return _distrusted(attack, f"{_fewer(ideal.most_perfect_rows)}{of or ' rows'}")
     attackers = (ideal, *(ideal.attackers or (ideal,)))
     best, *each = [_Gets(one.most_perfect_rows, one.perfect_rows_without_file) for one in attackers]
-    bar, words = replace(bar, form=".1f", rounding=_ROUNDING), ("rebuild", "rebuilds more than")
-    return _of_attackers(attack, bar, best, each, words, missing=lambda rows: n_rows - rows)
+    words = _Words("rebuild", "rebuilds more than", _fewer, _more, of)
+    bar = replace(bar, rounding=_ROUNDING)
+    return _of_attackers(attack, bar, best, each, words, missing=lambda rows: part.n_rows - rows)
+
+
+def _fewer(rows: float) -> str:
+    return f"{math.floor(rows + _ROUNDING):,}"
+
+
+def _more(rows: float) -> str:
+    return f"{math.ceil(rows - _ROUNDING):,}"
 
 
 def _too_high(ideal: Ideal, reached: float) -> bool:
@@ -129,11 +154,10 @@ def _of_attackers(
     bar: Bar,
     best: _Gets,
     each: Sequence[_Gets],
-    words: tuple[str, str],
+    words: _Words,
     missing: Callable[[float], float],
 ) -> Outcome:
     """Hold a bar against what each attacker gets; `missing` says what somebody does not get."""
-    form = bar.form
     crossing = [one for one in each if bar.crossed_by(one.with_file)]
     added = [
         one
@@ -142,12 +166,13 @@ def _of_attackers(
     ]
     if attack.result != "passed" or added:
         nearest = min(added, default=best, key=lambda one: missing(one.with_file))
-        beside = "" if nearest.without is None else f" (without the file {nearest.without:{form}})"
-        may = f"a better attack might {words[0]} {nearest.with_file:{form}}{beside}"
+        beside = "" if nearest.without is None else f" (without the file {words.passing(nearest.without)})"
+        may = f"a better attack might {words.may} {words.crossing(nearest.with_file)}{words.of}{beside}"
         return Outcome("inconclusive", f"{attack.sentence}; {may}")
-    said = f"{attack.sentence}; no attacker {words[1]} {best.with_file:{form}}"
+    said = f"{attack.sentence}; no attacker {words.passes} {words.passing(best.with_file)}{words.of}"
     if crossing:
-        listed = ", ".join(f"{one.with_file:{form}} beside {one.without:{form}}" for one in crossing)
+        pairs = [(words.crossing(one.with_file), words.passing(one.without or 0.0)) for one in crossing]
+        listed = ", ".join(f"{reached} beside {guessed}" for reached, guessed in pairs)
         said += f", and the file brings whoever crosses the bar at most a tenth closer than without it ({listed})"
     return Outcome("passed", said)
 

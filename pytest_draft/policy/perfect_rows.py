@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import partial
 
@@ -40,7 +41,7 @@ def limit(part: Part, thresholds: Thresholds) -> float | None:
     if not bars:
         return ideals[0].most_perfect_rows
     bar, kept = min(bars, key=lambda one: one.at), Outcome("passed", "")
-    judged = [rows_of_ideal(kept, bar, one, part.perfect_rows, part.n_rows) for one in ideals]
+    judged = [rows_of_ideal(kept, bar, one, part) for one in ideals]
     return ideals[judged.index(first_passed(judged))].most_perfect_rows
 
 
@@ -106,7 +107,7 @@ def _judge_slice(figures: SliceFigures, measured: Measured, share: float, on: st
 
 
 def _judge_part(part: Part, thresholds: Thresholds) -> list[Held]:
-    by_ideal = partial(rows_of_ideal, reached=part.perfect_rows, n_rows=part.n_rows)
+    by_ideal = partial(rows_of_ideal, part=part)
     held = [Held.by(found, bar, by_rows(part), by_ideal) for found, bar in _against(part, thresholds)]
     if "max_exact_values_beyond_split_half" in thresholds and part.scale == "rank":
         held.append(_judge_values(part, thresholds["max_exact_values_beyond_split_half"]))
@@ -123,7 +124,7 @@ def _against(part: Part, thresholds: Thresholds) -> list[tuple[Outcome, Bar | No
         if baseline is None:
             outcomes.append((_without_baseline(part), None))
         else:
-            where_from = f" (the split-half baseline of {baseline:.1f} and {share:g} of the rest)"
+            where_from = f" (the split-half baseline of {baseline:,.1f} and {share:g} of the rest)"
             outcomes.append(_judged(part, baseline + share * (part.n_rows - baseline), where_from))
     return outcomes
 
@@ -132,7 +133,7 @@ def _judged(part: Part, most: float, where_from: str = "") -> tuple[Outcome, Bar
     perfect, n_rows = part.perfect_rows, part.n_rows
     upper = perfect if part.most_perfect_rows is None else part.most_perfect_rows
     on = within(part.numeric, part.scale) + part.on
-    bar = Bar(most, f"at most {most:.4g} are allowed{where_from}", ".4g")
+    bar = Bar(most, f"at most {math.floor(most + 1e-9):,} are allowed{where_from}", ",.4g")
     return bar.judge(
         (perfect, upper),
         f"{perfect:,} of {n_rows:,} rows are rebuilt perfectly{on}",

@@ -43,21 +43,18 @@ def given_others(result: Result) -> list[str]:
     if not found:
         return []
     looked_at = f" (on {found['rows']:,} of {found['of_rows']:,} rows, drawn at random)"
-    said = (
-        f"Given all other rows, the file proves {share(found['told_values'])} of the values, and "
-        f"{share(found['told_rows'])} of the rows whole"
-        if found["proved"]
-        else f"Somebody who also knows which rows each tree drew is told {share(found['told_values'])} of the values, "
-        f"and {share(found['told_rows'])} of the rows whole"
-    )
+    who = "Given all other rows, the file proves"
+    if not found["proved"]:
+        who = "Somebody who also knows which rows each tree drew is told"
     return [
-        f"Whoever has the file and knows all other rows guesses each row with an error of {found['error']:.4f}"
-        f"{looked_at if found['rows'] < found['of_rows'] else ''}, {found['error_without_file']:.4f} without the file. "
-        f"After matching, the error is {found['matched_error']:.4f}, beside {found['split_half_error']:.4f} for other "
-        "people's rows.",
-        f"{said}; {share(found['near_values'])} of the values and {share(found['near_rows'])} of the rows are guessed "
-        f"right (numbers to within 1 %), without the file {share(found['near_values_without_file'])} and "
-        f"{share(found['near_rows_without_file'])}.",
+        f"Knowing all other rows, an attacker guesses each row with an error of {found['error']:.4f}"
+        f"{looked_at if found['rows'] < found['of_rows'] else ''}, without the file {found['error_without_file']:.4f}. "
+        f"After matching, the error is {found['matched_error']:.4f}; that of other people's rows is "
+        f"{found['split_half_error']:.4f}.",
+        f"{who} {share(found['told_values'])} of the values and {share(found['told_rows'])} of the rows whole. "
+        f"Guessed right (numbers to within 1 %): {share(found['near_values'])} of the values and "
+        f"{share(found['near_rows'])} of the rows; without the file "
+        f"{share(found['near_values_without_file'])} and {share(found['near_rows_without_file'])}.",
     ]
 
 
@@ -122,8 +119,9 @@ def short(result: Result) -> Iterator[str]:
     """Yield what other datasets explain the file as well, in short; nothing where that was not found out."""
     if (phrase := between(result)) is not None:
         yield f"{phrase[0].upper()}{phrase[1:]}."
-    if (known := limit(result)) is not None:
-        rows = f"{math.floor(known['most_perfect_rows'] + 1e-9):,} of {result['metrics']['n_rows']:,} rows"
+    known, n_rows = limit(result), result["metrics"]["n_rows"]
+    if known is not None and known["most_perfect_rows"] < n_rows:
+        rows = f"{math.floor(known['most_perfect_rows'] + 1e-9):,} of {n_rows:,} rows"
         whole = next((one for one in _ideals(result) if not one["on"] and one["scale"] == "range"), {})
         most = whole.get("most_exact")
         exact = "" if most is None else f", or more than {most:.0%} of the numbers exactly"
@@ -132,7 +130,9 @@ def short(result: Result) -> Iterator[str]:
     if not found:
         return
     if found["bits"] > 0:
-        yield f"At least {_many(found['bits'])} datasets explain the file equally well, the true one among them."
+        proved = ", and all of them hold the values that are proved" if result["metrics"]["certain_values"] else ""
+        many = _many(found["bits"])
+        yield f"At least {many} datasets explain the file equally well, the true one among them{proved}."
     elif found["unchanged_rows"] == 1:
         yield "No other dataset that explains the file was found: it may well hold these rows and no others."
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pytest_draft.errors import one_line
+from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.findings import ColumnFigures
 from pytest_draft.foreign_text import harmless
 from pytest_draft.report import ambiguity
@@ -126,12 +127,12 @@ def slices(result: Result) -> list[tuple[str, ...]]:
 
 def figures(result: Result) -> list[str]:
     """Return all that was measured besides error and rows, a line each."""
-    metrics, whose = result["metrics"], (("given all other rows", ambiguity.given_others), ("anybody", ambiguity.short))
+    metrics, whose = result["metrics"], (("", ambiguity.given_others), ("anybody: ", ambiguity.short))
     told = [
         of_raw_columns(result),
         of_numbers(result),
         of_proofs(result),
-        *(f"{who}: {' '.join(said)}" for who, say in whose if (said := list(say(result)))),
+        *(f"{who}{' '.join(said)}" for who, say in whose if (said := list(say(result)))),
         of_values(result),
         "; ".join(whole_row_phrases(metrics)),
         of_sizes(metrics),
@@ -175,8 +176,9 @@ def of_proofs(result: Result) -> str | None:
     parts = []
     if metrics["certain_values"] is not None:
         values = metrics["determined_values"] + metrics["free_values"]
+        by = "given all other rows" if Adversary.parse(result["adversary"]).informed else "by the file alone"
         parts.append(
-            f"{metrics['certain_values']:,} of {values:,} values are proved by the file alone, "
+            f"{metrics['certain_values']:,} of {values:,} values are proved {by}, "
             f"and {metrics['certain_rows']:,} rows whole"
         )
     if said is not None:

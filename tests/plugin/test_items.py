@@ -9,6 +9,18 @@ import pytest
 ERROR = "leaking.joblib::reconstruction-error[artifact]"
 PERFECT = "leaking.joblib::perfect-rows[artifact]"
 
+LEAVES = """
+schema_version = 1
+name = "ours"
+
+[rules.pure-leaves]
+max_share = 1.0
+
+[rules.smallest-leaf]
+min_rows = 40
+"""
+"""A policy that needs no attack."""
+
 
 @pytest.mark.parametrize(("forest", "warned"), [("leaking.joblib", 1), ("bagged.joblib", 2)])  # of counts, of seeds
 def test_a_forest_fails_when_its_file_gives_all_rows_away(project, forest, warned):
@@ -168,6 +180,18 @@ def test_no_selection_lets_a_run_pass_without_the_file_that_fails(project, selec
     assert report["verdict"] == "inconclusive"
 
 
+def test_what_failed_last_runs_again_by_itself_or_first(project):
+    project.write("ours.toml", LEAVES)
+    arguments = ("leaking.joblib", "--draft-policy=ours.toml")
+    assert project.judge(*arguments).parseoutcomes() == {"failed": 1, "passed": 1}
+    again = project.judge(*arguments, "--lf")
+    assert again.ret == pytest.ExitCode.TESTS_FAILED
+    assert again.parseoutcomes() == {"failed": 1}
+    again.stdout.fnmatch_lines(["run-last-failure: rerun previous 1 failure"])
+    first = project.judge(*arguments, "--ff")
+    first.stdout.fnmatch_lines(["run-last-failure: rerun previous 1 failure first", "leaking.joblib F.*"])
+
+
 def test_checks_that_are_only_listed_fail_nothing(project):
     assert project.judge("shallow.joblib", "-k", "perfect", "--collect-only").ret == pytest.ExitCode.OK
 
@@ -248,7 +272,7 @@ def test_junit_has_a_case_for_every_check_when_asked_for(project):
     ]
     assert all("crossed by" in case.find("failure").text for case in cases[:2])
     assert "rebuilds all rows" in cases[2].find("failure").text
-    assert "knows all other rows guesses each" in cases[3].find("failure").text
+    assert "knowing all other rows, an attacker guesses each" in cases[3].find("failure").text
     assert all(case.find("failure") is None for case in cases[4:])
 
 

@@ -29,9 +29,9 @@ def test_a_matched_error_within_the_share_of_the_split_half_error_fails(share, r
 
 def test_a_failure_says_both_errors_both_baselines_the_bar_and_by_how_much():
     assert outcome(**{ERROR: 0.5}).sentence == (
-        "whoever has the file and knows all other rows guesses each with an error of 0.0500, matched as other people's "
-        "rows are that come to 0.2000; row by row 0.0600, beside 0.2400 without the file; the check fails at 0.1000 "
-        "(0.5 x the split-half error), crossed by 0.0500"
+        "knowing all other rows, an attacker guesses each with an error of 0.0500 after matching, other people's "
+        "rows come to 0.2000; row by row 0.0600, without the file 0.2400; the check fails at 0.1000 (0.5 x the "
+        "split-half error), crossed by 0.0500"
     )
 
 
@@ -68,7 +68,7 @@ def test_any_budget_that_is_crossed_fails(share, told, result):
     found = outcome(MANY, **{ERROR: share, TOLD: told})
     assert found.result == result
     if result == "passed":
-        assert "matched as other people's" in found.sentence
+        assert "after matching, other people's rows" in found.sentence
         assert "tells 28.0% of the rows whole" in found.sentence
 
 

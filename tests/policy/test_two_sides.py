@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fnmatch import fnmatch
 
 import pytest
 
@@ -10,8 +11,12 @@ from builders import FINDINGS, INFORMED, PART
 from pytest_draft.facts.ambiguity import Ambiguity, Attacker, Determined, Ideal
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination, unexamined
-from pytest_draft.facts.figures import Distance
+from pytest_draft.facts.figures import Baseline, Distance
+from pytest_draft.facts.findings import Part
+from pytest_draft.policy.bar import Bar
+from pytest_draft.policy.ideal import rows_of_ideal
 from pytest_draft.policy.policy import Policy, default_policy
+from pytest_draft.policy.rule import Outcome
 from pytest_draft.policy.rules import RULES
 from pytest_draft.policy.verdict import check_rule
 
@@ -54,7 +59,7 @@ def test_whoever_could_get_close_makes_it_inconclusive_with_both_figures_and_the
     assert all(figure in check.sentence for figure in ("0.3000", "0.0500", f"{SPLIT / 2:.4f}", SLOW))
     rows = check_rule(found(ideal=replace(FAR, most_perfect_rows=39.0)), default_policy(), "perfect-rows")
     assert rows.result == "inconclusive"
-    assert "39.0" in rows.sentence
+    assert "might rebuild 39 (without the file 2)" in rows.sentence
 
 
 def test_an_attack_that_converged_is_no_pass_where_others_could_get_close():
@@ -94,6 +99,19 @@ def test_whoever_meets_too_many_rows_may_be_given_a_tenth_of_the_others_and_no_m
     """Of 100 rows he meets 50 and a few without the file, where the bar is 25 and some."""
     examination = found(ideal=replace(FAR, most_perfect_rows=most, perfect_rows_without_file=50.6), n_rows=100)
     assert result(examination, "perfect-rows") == outcome
+
+
+@pytest.mark.parametrize(
+    ("most", "said"),
+    [(60.3, "; a better attack might rebuild 61 of all 200 rows (without the file 2)"), (5.7, "; no attacker * 5 of*")],
+)
+def test_rows_are_whole_and_a_sample_is_told_from_all_rows(most, said):
+    ideal = replace(FAR, most_perfect_rows=most)
+    sample = Part(" of a sample", True, 40, 3, Distance(0.3, 0.3, 0.3), 0, None, Baseline(0.2, 1.0, 5, 40))
+    bar = Bar(20.5, "at most 20 are allowed")
+    outcome = rows_of_ideal(Outcome("passed", "nothing"), bar, ideal, replace(sample, ideal=ideal, ideal_rows=200))
+    assert fnmatch(outcome.sentence, f"nothing{said}")
+    assert "200" not in rows_of_ideal(Outcome("passed", "nothing"), bar, ideal, replace(sample, ideal=ideal)).sentence
 
 
 def attackers(*figures: tuple[float, float]) -> Ideal:
@@ -182,6 +200,18 @@ def block(size: int, lower: float, *, neighbours: bool = True) -> Determined:
 )
 def test_determined_rows_fail_by_the_largest_blocks_of_neighbours(blocks, outcome):
     assert result(determined(*blocks), "determined-rows") == outcome
+
+
+@pytest.mark.parametrize(("rows", "outcome"), [(30, "passed"), (31, "failed")])
+def test_rows_that_the_file_alone_proves_are_determined_whatever_blocks_tell(rows, outcome):
+    proved = found(ambiguity=replace(MANY, determined=(block(8, 0.5),)), certain_rows=rows, certain_unique_rows=rows)
+    check = check_rule(proved, default_policy(), "determined-rows")
+    assert check.result == outcome
+    assert ("the file alone proves 31 of 40 rows whole" in check.sentence) == (outcome == "failed")
+    others = found(ambiguity=proved.findings.ambiguity, certain_rows=rows)
+    assert result(others, "determined-rows") == "passed"  # the proofs are of other rows
+    unasked = RULES["determined-rows"].check(replace(proved.findings, ambiguity=None), {"max_determined_share": 0.75})
+    assert unasked.result == "passed"
 
 
 def test_of_fewer_rows_than_a_block_all_are_looked_at():

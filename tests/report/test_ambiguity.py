@@ -130,12 +130,20 @@ def test_an_attack_that_does_better_than_anybody_could_says_that_nothing_rests_o
 def test_all_that_was_found_is_told_in_sentences():
     told = ambiguity.sentences(result())
     assert "No attacker can expect more than 12 of 100 rows perfectly right." in told
-    assert "At least 2^63 datasets explain the file equally well, the true one among them." in told
+    same = "At least 2^63 datasets explain the file equally well, the true one among them"
+    assert f"{same}, and all of them hold the values that are proved." in told
     assert any(one.startswith("Rows by themselves: 100 of 100 rows are determined, which is proved") for one in told)
     assert any(one.startswith("Blocks of 8 rows that are like each other: 12 of 80 rows") for one in told)
     assert any("(95 % interval of the share: 8% to 33%.)" in one for one in told)
     assert any("taking for likely all of them alike and those that are like this population" in one for one in told)
     assert told[-1].startswith("These datasets were still moving away")
+
+
+def test_nothing_is_said_of_proved_values_where_there_are_none_nor_of_a_limit_that_is_all_rows():
+    told = result(ideal=Ideal(0.021, 100.0), informed=None)
+    assert not any("perfectly right" in one for one in ambiguity.short(told))
+    told["metrics"]["certain_values"] = 0
+    assert not any("values that are proved" in one for one in ambiguity.short(told))
 
 
 @pytest.mark.parametrize(("bits", "told"), [(0.5, "At least 2 datasets"), (3.0, "At least 8 datasets"), (25.9, "2^25")])
@@ -178,8 +186,8 @@ def test_markdown_and_the_terminal_tell_it_in_short():
     text = markdown.render(reported())
     assert "No attacker gets closer than 0.0210; this attack came to 0.0340" in text
     assert "At least 2\\^63 datasets" in text
-    of_others, line = (line for line in measured.figures(result()) if line.startswith(("given", "anybody")))
-    assert of_others.startswith("given all other rows: Whoever has the file")
+    of_others, line = (line for line in measured.figures(result()) if line.startswith(("Knowing", "anybody")))
+    assert of_others.startswith("Knowing all other rows, an attacker guesses")
     assert line.startswith("anybody: No attacker gets closer")
 
 
@@ -206,13 +214,13 @@ def test_reports_of_earlier_versions_have_none_and_are_rendered():
 def test_what_somebody_gets_who_knows_all_other_rows_is_told_beside_the_same_without_the_file():
     errors, shares = ambiguity.given_others(result())
     assert errors == (
-        "Whoever has the file and knows all other rows guesses each row with an error of 0.0312 (on 1,000 of 7,205 "
-        "rows, drawn at random), 0.1243 without the file. After matching, the error is 0.0290, beside 0.1000 for other "
-        "people's rows."
+        "Knowing all other rows, an attacker guesses each row with an error of 0.0312 (on 1,000 of 7,205 rows, drawn "
+        "at random), without the file 0.1243. After matching, the error is 0.0290; that of other people's rows is "
+        "0.1000."
     )
     assert shares == (
-        "Given all other rows, the file proves 34 % of the values, and less than 1 % of the rows whole; 80 % of the "
-        "values and 12 % of the rows are guessed right (numbers to within 1 %), without the file 60 % and 2 %."
+        "Given all other rows, the file proves 34 % of the values and less than 1 % of the rows whole. Guessed right "
+        "(numbers to within 1 %): 80 % of the values and 12 % of the rows; without the file 60 % and 2 %."
     )
 
 
