@@ -14,6 +14,7 @@ from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.figures import Baseline, Distance
 from pytest_draft.facts.findings import Findings
 from pytest_draft.facts.informed import Informed, InformedColumn, InformedSlice
+from pytest_draft.plugin.summary import _sentences
 from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.verdict import judge
 from pytest_draft.report import ambiguity, html, markdown, measured
@@ -120,6 +121,15 @@ def test_a_limit_within_the_threshold_passes_only_where_the_file_brings_little_w
     open_ = result(informed=None)
     assert open_["checks"][0]["sentence"].endswith("; a better attack might get as close as 0.0210")
     assert "tenth" not in ambiguity.between(open_)
+
+
+@pytest.mark.parametrize(("verdict", "told"), [("inconclusive", ["remedy: more time"]), ("failed", [])])
+def test_a_file_that_failed_is_not_told_how_its_open_checks_could_be_decided(verdict, told):
+    open_ = result(informed=None)
+    assert open_["checks"][0]["result"] == "inconclusive"
+    open_["checks"][0]["remedy"] = "more time"
+    sentences = _sentences(open_ | {"verdict": verdict}, (), mixed=False)
+    assert [one for one in sentences if one.startswith("remedy")] == told
 
 
 def test_an_attack_that_does_better_than_anybody_could_says_that_nothing_rests_on_the_bound():
