@@ -77,19 +77,17 @@ def rebuild_boosted(forest: Forest, domain: Domain, n_rows: int, search: Search)
     search.clock.figures.update(cells=kinds.cells.n_cells, candidates=kinds.n_kinds, groups=1)
     with search.clock("solve"):
         number, n_missed = _whole_numbers(forest, kinds, equations, n_rows, search)
-    proved, labelled = None, True
+    proved = None
     if not n_missed:
         with search.clock("certify"):
             proved = prove(equations, number, kinds.n_classes, timebox.part(_PARAMETERS.proof_share))
     if boosted(forest).steps is not None and n_classes == 2:
-        kinds = replace(kinds, n_classes=2)
         with search.clock("labels"):
             found = _labelled(forest, kinds, number, search)
-        labelled = found is not None
-        number = np.append(number, np.zeros_like(number)) if found is None else found
-        proved = None if proved is None else proved.without_labels(2)
-    rebuilt = _reconstruction(forest, domain, kinds, number, n_missed, proved, search)
-    return rebuilt if labelled else replace(rebuilt, labels=None)
+        if found is not None:
+            kinds, number = replace(kinds, n_classes=2), found
+            proved = None if proved is None else proved.without_labels(2)
+    return _reconstruction(forest, domain, kinds, number, n_missed, proved, search)
 
 
 def _weighs_labels(said: BoostedSums) -> bool:
