@@ -60,8 +60,9 @@ def loose_kinds(equations: Equations, solved: Solved, limits: tuple[float, ...])
     triangle = linalg.qr(equations.matrix[:, near].toarray(), mode="r")[0][: len(near)]
     _, size, directions = linalg.svd(triangle)
     size = np.append(size, np.zeros(len(directions) - len(size)))
-    for limit in limits:
-        flat = directions[size < limit * size[0]]
+    n_flat = [int((size < limit * size[0]).sum()) for limit in limits]
+    for number in sorted(set(n_flat)):  # the same directions are no other question
+        flat = directions[len(directions) - number :]
         found = np.zeros(len(slope), dtype=bool)
         found[near] = (np.abs(flat) > _ENTRY).any(axis=0)
         yield found
