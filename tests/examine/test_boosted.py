@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import (
-    GradientBoostingClassifier,
     GradientBoostingRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
 )
 
+from boosters import KINDS, booster
 from pytest_draft.advice.owner import owner_of
 from pytest_draft.artifact import read
 from pytest_draft.artifact.observations import Statements
@@ -29,25 +29,6 @@ from pytest_draft.policy.policy import default_policy
 from pytest_draft.policy.verdict import judge, verdict_of
 
 POLICY = default_policy()
-KINDS = ("gbc", "hgb", "xgb", "lgb", "cat")
-
-
-def booster(kind, rounds=40, depth=3):
-    """Return an unfitted booster of one of the libraries."""
-    if kind == "gbc":
-        return GradientBoostingClassifier(n_estimators=rounds, max_depth=depth, random_state=0)
-    if kind == "hgb":
-        sizes = {"max_iter": rounds, "max_depth": depth, "min_samples_leaf": 5, "max_bins": 20}
-        return HistGradientBoostingClassifier(**sizes, early_stopping=False)
-    if kind == "xgb":
-        return pytest.importorskip("xgboost").XGBClassifier(n_estimators=rounds, max_depth=depth, n_jobs=1)
-    if kind == "lgb":
-        library = pytest.importorskip("lightgbm")
-        sizes = {"n_estimators": rounds, "max_depth": depth, "min_child_samples": 5}
-        return library.LGBMClassifier(**sizes, verbose=-1, n_jobs=1)
-    library = pytest.importorskip("catboost")
-    quiet = {"verbose": False, "allow_writing_files": False, "thread_count": 1}
-    return library.CatBoostClassifier(iterations=rounds, depth=depth, random_seed=0, **quiet)
 
 
 def people(n_rows=120, seed=0, n_classes=2):

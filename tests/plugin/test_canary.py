@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
+from boosters import KINDS, booster, write
 from pytest_draft import isolation
 
 pytestmark = pytest.mark.usefixtures("examined_anew")
@@ -60,6 +61,19 @@ def test_no_value_is_shown_when_the_rows_are_rebuilt(project, planted, nothing_l
     assert project.result()["domain"]["granted_to_adversary"][2].startswith("ordinal age: ")
     assert all((project.path / f"draft-report.{suffix}").is_file() for suffix in REPORTS.values())
     assert any("draft" in path.name for path in (project.path / ".pytest_cache").rglob("*"))
+    nothing_leaks(result)
+
+
+@pytest.mark.nightly(quick=2)
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_value_is_shown_when_boosted_trees_are_judged(project, planted, nothing_leaks, kind):
+    if kind in ("xgb", "lgb"):
+        planted["label"] = (planted["label"] == "yes").astype(int)  # whose files number their classes
+    name = write(booster(kind).fit(planted.drop(columns="label"), planted["label"]), project.path / "boosted")
+    planted.to_csv(project.path / "boosted.csv", index=False)
+    result = project.judge(name, *LOUD, data="boosted.csv")
+    assert project.result()["metrics"]["perfect_rows"] > 0
+    assert project.result()["verdict"] == "failed"
     nothing_leaks(result)
 
 
