@@ -56,7 +56,7 @@ def judged(tmp_path):
     def judged(model, table, beside=None, **case):
         model.fit(table.drop(columns="label"), table["label"])
         joblib.dump(model, tmp_path / "model.joblib")
-        asked = Case(artifact=str(tmp_path / "model.joblib"), target="label", seconds=20.0, effort=0.02)
+        asked = Case(artifact=str(tmp_path / "model.joblib"), target="label", seconds=60.0, effort=0.02)
         examination, _ = examine(replace(asked, **case), table if beside is None else beside, enough=Enough(POLICY))
         checks = judge(examination, POLICY)
         return verdict_of((check.result, check.counts) for check in checks), examination
