@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,8 @@ from scipy.stats import norm
 from studies.papers import dp_plan as plan
 from studies.papers.dp_cells import figure_2, forests, informed_adversary
 from studies.papers.dp_published import TABLE_5, p_values, runs_of
-from studies.papers.dp_tables import EFFORT_TOLD, GRID, OWN_FORESTS, drawn_panels, published_setting, why
+from studies.papers.dp_tables import EFFORT_TOLD, GRID, OWN_FORESTS, published_setting, why
+from studies.papers.pictures import Picture, Value
 from studies.papers.plots import PANELS, Curve, panels
 from studies.papers.result import (
     PaperResult,
@@ -22,32 +23,15 @@ from studies.papers.result import (
     is_worse,
     mean_text,
     settings,
-    standard_error,
     values_of,
     where,
 )
 
 _CUT = f"Cut: the cells are those of [table I](dp-table-1.md). {EFFORT_TOLD}"
+NO_NOISE = "no noise"
+"""In the column of ε."""
+
 _TRADE = ["data", "trees", "depth", "epsilon"]
-
-
-def _points(rows: pd.DataFrame, x: str, y: str) -> list[tuple[float, float, float]]:
-    """Return means of a column over another one, with standard errors, without those that have no value."""
-    found = []
-    for (value,) in settings(rows.sort_values(x), [x]):
-        values = values_of(where(rows, **{x: value}), y)
-        if len(values):
-            found.append((float(value), float(values.mean()), standard_error(values)))
-    return found
-
-
-def curve(rows: pd.DataFrame, x: str, y: str, label: str, colour: int, *, published: bool = False) -> Curve:
-    """Return the curve of `_points`; published runs are text."""
-    if published:
-        rows = rows.assign(**{x: pd.to_numeric(rows[x])})
-    points = _points(rows, x, y)
-    at, mean, spread = ([point[i] for point in points] for i in range(3))
-    return Curve(at, mean, label, colour, published, spread)
 
 
 def _sections_2(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> list[Section]:
@@ -56,7 +40,7 @@ def _sections_2(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> list
     for trees, epsilon in settings(rows, ["trees", "epsilon"]):
         mine = where(rows, trees=trees, epsilon=epsilon)
         ours = values_of(mine, "error")
-        line: dict[str, object] = {"trees": trees, "ε": "no noise" if np.isinf(epsilon) else f"{epsilon:g}"}
+        line: dict[str, object] = {"trees": trees, "ε": NO_NOISE if np.isinf(epsilon) else f"{epsilon:g}"}
         theirs = ours[:0]
         if np.isfinite(epsilon):
             theirs = values_of(published_setting(authors["draft_dp_runs"], mine)[1], "reconstruction_error")
@@ -76,22 +60,6 @@ def _sections_2(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> list
 def _without_budget(rows: pd.DataFrame) -> pd.DataFrame:
     """Return rows whose missing privacy budget, of the true counts, is infinite."""
     return rows.assign(epsilon=pd.to_numeric(rows["epsilon"], errors="coerce").fillna(np.inf))
-
-
-def _draw_2(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> Any:
-    rows = _without_budget(rows)
-    noisy = rows[np.isfinite(rows["epsilon"].to_numpy(np.float64))]
-    curves: list[Curve] = []
-    for i, (trees,) in enumerate(settings(rows, ["trees"])):
-        mine = where(noisy, trees=trees)
-        curves.append(curve(mine, "epsilon", "error", f"ours, {trees} trees", i))
-        runs = runs_of(authors["draft_dp_runs"], n_known="yes", dataset="compas", max_depth=5, n_trees=int(trees))
-        runs = runs[pd.to_numeric(runs["epsilon"]) >= 1]
-        curves.append(curve(runs, "epsilon", "reconstruction_error", f"published, {trees} trees", i, published=True))
-        exact = values_of(where(rows, trees=trees, epsilon=np.inf), "error")
-        if len(exact):
-            curves.append(Curve([1.0, 30.0], [float(exact.mean())] * 2, f"ours, {trees} trees, no noise", i))
-    return panels({"COMPAS, depth 5": curves}, "ε (no noise: level lines)", "reconstruction error")
 
 
 def _sections_trade(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> list[Section]:
@@ -123,18 +91,6 @@ def _sections_trade(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> 
     return [Section("Accuracy and error", text, pd.DataFrame(lines))]
 
 
-def _draw_trade(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> Any:
-    of_panel: dict[str, list[Curve]] = {}
-    for name, depth in drawn_panels(rows):
-        for i, (trees,) in enumerate(settings(rows, ["trees"])):
-            mine = where(rows, data=name, depth=depth, trees=trees).sort_values("epsilon")
-            found = Curve(
-                mine["error"].astype(float).tolist(), mine["train_accuracy"].astype(float).tolist(), f"{trees} trees", i
-            )
-            of_panel.setdefault(f"{PANELS[name]}, depth {depth}", []).append(found)
-    return panels(of_panel, "reconstruction error, along ε", "training accuracy")
-
-
 def _sections_9(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> list[Section]:
     lines = []
     for name, trees, depth, epsilon in settings(rows, _TRADE):
@@ -157,29 +113,6 @@ def _sections_9(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> list
     return [Section("Figure 9: errors to 100 sets of other rows", "", pd.DataFrame(lines))]
 
 
-def _draw_9(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> Any:
-    of_panel = {}
-    for name, trees, depth, epsilon in settings(rows, _TRADE):
-        mine = where(rows, data=name, trees=trees, depth=depth, epsilon=epsilon)
-        same, _ = published_setting(authors["draft_dp_runs"], mine)
-        curves = []
-        for i, (runs, columns) in enumerate(
-            (
-                (mine, ("error", "other_mean", "other_deviation")),
-                (same, ("reconstruction_error", "leak_cdf_inputs_mean", "leak_cdf_inputs_std")),
-            )
-        ):
-            found = [values_of(runs, column) for column in columns]
-            if all(len(values) for values in found):
-                error, mean, deviation = (float(values.mean()) for values in found)
-                x = np.linspace(mean - 4 * deviation, mean + 4 * deviation, 41)
-                whose = ("ours", "published")[i]
-                curves.append(Curve(x, norm.pdf(x, mean, deviation), f"other rows, {whose}", i, bool(i)))
-                curves.append(Curve([error, error], [0.0, 20.0], f"training rows, {whose}", i + 2, bool(i)))
-        of_panel[f"{PANELS[name]}, {trees} trees, depth {depth}, ε = {epsilon:g}"] = curves
-    return panels(of_panel, "error to the reconstruction", "density of the fitted law")
-
-
 def _sections_12(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> list[Section]:
     lines = []
     for name, known in settings(rows, ["data", "known"]):
@@ -200,17 +133,6 @@ def _sections_12(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> lis
             }
         )
     return [Section("Figure 12: error on the unknown attributes", "", pd.DataFrame(lines))]
-
-
-def _draw_12(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> Any:
-    of_panel = {}
-    for (name,) in settings(rows, ["data"]):
-        runs = runs_of(authors["draft_dp_partial_runs"], dataset=name)
-        of_panel[PANELS[name]] = [
-            curve(where(rows, data=name), "known", "error", "ours", 0),
-            curve(runs, "known_attributes", "reconstruction_error", "published", 1, published=True),
-        ]
-    return panels(of_panel, "known attributes", "error on the unknown ones")
 
 
 def _sections_13(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> list[Section]:
@@ -255,20 +177,51 @@ def _sections_13(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> lis
     return [Section("Figure 13: error of single rows, all others known", text, pd.DataFrame(lines))]
 
 
-def _draw_13(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> Any:
-    of_panel = {}
-    for (name,) in settings(rows, ["data"]):
-        mine = where(rows, data=name)
-        mine = mine.assign(power=np.log10(mine["epsilon"].astype(float)))
-        runs = runs_of(authors["draft_dp_informed_runs"], dataset=name)
-        runs = runs.assign(power=np.log10(runs["epsilon"].astype(float)))
-        of_panel[PANELS[name]] = [
-            curve(mine, "power", "ours_error", "ours", 0),
-            curve(runs_of(runs, attack="draft-dp"), "power", "example_error_avg", "DRAFT-DP", 1, published=True),
-            curve(runs_of(runs, attack="reconn"), "power", "example_error_avg", "network", 2, published=True),
-            curve(mine, "power", "majority_error", "majority of the others", 7),
-        ]
-    return panels(of_panel, "log10 of ε", "error of a single row")
+_FIGURE_2 = Picture(
+    x=("ε",),
+    series={"ours": "ours", "published": "published"},
+    x_label="ε",
+    y_label="reconstruction error",
+    by=("trees",),
+    words={"trees": "{} trees"},
+    logarithmic="x",
+    ticks=(1, 5, 30),
+    columns=4,
+)
+
+
+def _draw_2(sections: Sequence[Section]) -> Callable[[], Any]:
+    """Draw errors over ε, and a level line for the error without noise."""
+    curves = _FIGURE_2.curves(sections)
+    for title, mine in _FIGURE_2.split(_FIGURE_2.rows(sections)):
+        for cell in where(mine, ε=NO_NOISE)["ours"]:
+            exact = Value.read(cell)
+            if exact:
+                curves[title].append(Curve([1.0, 30.0], [exact.number] * 2, "ours, without noise", marked=False))
+    return _FIGURE_2.figure(curves)
+
+
+def _draw_9(sections: Sequence[Section]) -> Callable[[], Any]:
+    """Draw the fitted laws, and the error to the training rows as a point on the axis."""
+    curves: dict[str, list[Curve]] = {}
+    for line in sections[0].table.astype(str).to_dict("records"):
+        of_panel = curves.setdefault(f"{PANELS[line['data']]}, ε = {line['ε']}", [])
+        for whose in ("ours", "published"):
+            error, mean, deviation = (Value.read(line[name.format(whose)]) for name in _LAW[whose])
+            if error:
+                of_panel.append(Curve([error.number], [0.0], f"training rows, {whose}"))
+            if mean and deviation:
+                x = np.linspace(mean.number - 4 * deviation.number, mean.number + 4 * deviation.number, 41)
+                law = norm.pdf(x, mean.number, deviation.number)
+                of_panel.append(Curve(x, law, f"other rows, {whose}", marked=False))
+    return panels(curves, "error to the reconstruction", "density of the fitted law")
+
+
+_LAW = {
+    "ours": ("error to the training rows, ours", "to others: mean, ours", "deviation, ours"),
+    "published": ("published", "mean, published", "deviation, published"),
+}
+"""Columns of the error, and of the law that is fitted to those of other rows."""
 
 
 RESULTS = (
@@ -309,7 +262,16 @@ RESULTS = (
         tables=plan.NAMES,
         published=("draft_dp_runs",),
         sections=_sections_trade,
-        draw=_draw_trade,
+        draw=Picture(
+            x=("error, ours",),
+            series={"ours, a point for each ε": "train accuracy"},
+            x_label="reconstruction error",
+            y_label="training accuracy",
+            by=("depth", "trees", "data"),
+            only={"depth": ("5",)},
+            words={"depth": "depth {}", "trees": "{} trees"},
+            joined=False,
+        ),
         shared=GRID,
     ),
     PaperResult(
@@ -346,7 +308,12 @@ RESULTS = (
         tables=plan.NAMES,
         published=("draft_dp_partial_runs",),
         sections=_sections_12,
-        draw=_draw_12,
+        draw=Picture(
+            x=("known attributes",),
+            series={"ours": "ours", "published": "published"},
+            x_label="known attributes",
+            y_label="error on the unknown ones",
+        ),
     ),
     PaperResult(
         name="dp-figure-13",
@@ -362,6 +329,18 @@ RESULTS = (
         tables=plan.NAMES,
         published=("draft_dp_informed_runs",),
         sections=_sections_13,
-        draw=_draw_13,
+        draw=Picture(
+            x=("ε",),
+            series={
+                "ours": "ours",
+                "DRAFT-DP": "DRAFT-DP, all",
+                "network": "network, all",
+                "majority of the others": "majority",
+            },
+            x_label="ε",
+            y_label="error of a single row",
+            logarithmic="x",
+            ticks=(0.1, 1, 10, 100, 1000),
+        ),
     ),
 )

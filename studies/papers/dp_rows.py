@@ -9,10 +9,10 @@ import pandas as pd
 
 from studies.papers import dp_plan as plan
 from studies.papers.dp_cells import forests
-from studies.papers.dp_figures import curve
 from studies.papers.dp_published import TABLE_3_PARTS, TABLE_7_ACCURACIES, runs_of
 from studies.papers.dp_tables import EFFORT_TOLD, why
-from studies.papers.plots import PANELS, panels
+from studies.papers.pictures import PART, Picture
+from studies.papers.plots import PANELS
 from studies.papers.result import (
     PaperResult,
     Section,
@@ -93,17 +93,6 @@ def _parts(rows: pd.DataFrame, name: str, epsilon: float) -> dict[str, object]:
     return line
 
 
-def _draw_3(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> Any:
-    of_panel = {}
-    for (name,) in settings(rows, ["data"]):
-        runs = runs_of(authors["draft_dp_individual_runs"], dataset=f"data/{name}.csv")
-        of_panel[PANELS[name]] = [
-            curve(where(rows, data=name), "epsilon", "perfect", "perfect rows, ours", 0),
-            curve(runs, "epsilon", "perfect_rows", "perfect rows, published", 1, published=True),
-        ]
-    return panels(of_panel, "ε", "perfect rows of 100")
-
-
 def _sections_7(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> list[Section]:
     runs = authors["draft_dp_scalability_runs"]
     found = []
@@ -167,20 +156,6 @@ def _anytime(rows: pd.DataFrame, runs: pd.DataFrame) -> Section:
     return Section("Figure 10: errors by the time that is spent", text, pd.DataFrame(lines))
 
 
-def _draw_7(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> Any:
-    of_panel = {}
-    effort = plan.EFFORT if plan.EFFORT in set(rows["effort"]) else max(rows["effort"])
-    for (name,) in settings(rows, ["data"]):
-        mine = where(rows, data=name, effort=effort)
-        runs = runs_of(authors["draft_dp_scalability_runs"], dataset=name)
-        of_panel[PANELS[name]] = [
-            curve(mine, "rows", "error", "ours", 0),
-            curve(runs, "n_examples", "reconstruction_error", "published", 1, published=True),
-            curve(mine, "rows", "random_error", "random guesses", 7),
-        ]
-    return panels(of_panel, "training rows N", "reconstruction error")
-
-
 RESULTS = (
     PaperResult(
         name="dp-table-3",
@@ -196,7 +171,16 @@ RESULTS = (
         tables=plan.NAMES,
         published=("draft_dp_individual_runs",),
         sections=_sections_3,
-        draw=_draw_3,
+        draw=Picture(
+            x=("ε",),
+            series={"ours": "% perfect, ours", "published": "% perfect, published"},
+            x_label="ε",
+            y_label="perfect rows of 100",
+            by=(PART,),
+            sections="^Table III: ([^,]*)$",
+            logarithmic="x",
+            ticks=(0.1, 1, 5, 30),
+        ),
     ),
     PaperResult(
         name="dp-table-7",
@@ -214,6 +198,13 @@ RESULTS = (
         tables=plan.NAMES,
         published=("draft_dp_scalability_runs",),
         sections=_sections_7,
-        draw=_draw_7,
+        draw=Picture(
+            x=("N",),
+            series={"ours": "error, ours", "published": "published", "random guesses": "random"},
+            x_label="training rows N",
+            y_label="reconstruction error",
+            by=(PART,),
+            sections=f"^({'|'.join(PANELS.values())})$",
+        ),
     ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,8 @@ from pytest_draft.arrays import FloatArray
 from studies.papers import dp_plan as plan
 from studies.papers.dp_cells import forests
 from studies.papers.dp_published import N_SEEDS, RANDOM, p_values, runs_of
-from studies.papers.plots import PANELS, Curve, panels
+from studies.papers.pictures import Picture
+from studies.papers.plots import PANELS
 from studies.papers.result import (
     PaperResult,
     Section,
@@ -215,63 +216,23 @@ def _sections_6(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> list
     ]
 
 
-def drawn_panels(rows: pd.DataFrame) -> list[tuple[Any, ...]]:
-    """Return data sets and depths to draw: depth 5 where it is there, else all; the tables have all."""
-    of_depth = where(rows, depth=5)
-    return settings(rows if of_depth.empty else of_depth, ["data", "depth"])
+_BY_EPSILON = Picture(
+    x=("ε",),
+    series={"ours": "ours", "published": "published, all"},
+    x_label="ε",
+    y_label="reconstruction error",
+    by=("depth", "trees", "data"),
+    only={"depth": ("5",)},
+    words={"depth": "depth {}", "trees": "{} trees"},
+    logarithmic="x",
+    ticks=(0.1, 1, 5, 30),
+)
+"""Depth 5 where it is there, else all; the tables have all."""
 
-
-def by_epsilon(
-    rows: pd.DataFrame, runs: pd.DataFrame, ours: str, theirs: Any, size: str = "known"
-) -> dict[str, list[Curve]]:
-    """Return curves over epsilon: a panel for each data set and depth, a colour for each number of trees."""
-    found: dict[str, list[Curve]] = {}
-    for name, depth in drawn_panels(rows):
-        curves = found.setdefault(f"{PANELS[name]}, depth {depth}", [])
-        for (trees,) in settings(rows, ["trees"]):
-            points: list[tuple[float, float, float]] = []
-            for (epsilon,) in settings(where(rows, data=name, depth=depth, trees=trees), ["epsilon"]):
-                mine = where(rows, data=name, depth=depth, trees=trees, epsilon=epsilon)
-                _, every = published_setting(runs, mine, size)
-                values, others = values_of(mine, ours), theirs(every)
-                points.append(
-                    (
-                        float(epsilon),
-                        float(values.mean()) if len(values) else float("nan"),
-                        float(others.mean()) if len(others) else float("nan"),
-                    )
-                )
-            if points:
-                x, mine_y, their_y = zip(*sorted(points), strict=True)
-                colour = plan.TREES.index(int(trees)) if int(trees) in plan.TREES else 0
-                curves.append(Curve(x, mine_y, f"ours, {trees} trees", colour))
-                curves.append(Curve(x, their_y, f"published, {trees} trees", colour, published=True))
-    return found
-
-
-def _errors(every: pd.DataFrame) -> FloatArray:
-    return values_of(every, "reconstruction_error")
-
-
-def _draw_1(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> Any:
-    return panels(by_epsilon(rows, authors["draft_dp_runs"], "error", _errors), "ε", "reconstruction error")
-
-
-def _draw_4(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> Any:
-    curves = by_epsilon(rows, authors["draft_dp_runs"], "error", _errors, "unknown")
-    return panels(curves, "ε", "reconstruction error")
-
-
-def _draw_2(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> Any:
-    return panels(by_epsilon(rows, authors["draft_dp_runs"], "p_value", p_values), "ε", "leak p-value")
-
-
-def _draw_6(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> Any:
-    curves = by_epsilon(
-        rows, authors["draft_dp_runs"], "seconds", lambda every: values_of(every, "time_to_first_solution")
-    )
-    return panels(curves, "ε", "seconds", logarithmic=True)
-
+_SECONDS = {
+    "ours, the whole attack": "s of the whole attack, ours",
+    "published, first solution": "s to a first solution, published",
+}
 
 _RANDOM_TOLD = "The paper's random guesses: " + ", ".join(f"{PANELS[name]} {error:g}" for name, error in RANDOM.items())
 
@@ -289,7 +250,7 @@ RESULTS = (
         tables=plan.NAMES,
         published=("draft_dp_runs",),
         sections=_sections_1,
-        draw=_draw_1,
+        draw=_BY_EPSILON,
         remarks=(
             "The guess is the consensus of datasets that are drawn from the posterior, not the likeliest dataset: that "
             "lowers the expected error where much is uncertain. The same on rows drawn at random stands beside "
@@ -310,7 +271,7 @@ RESULTS = (
         tables=plan.NAMES,
         published=("draft_dp_runs",),
         sections=_sections_2,
-        draw=_draw_2,
+        draw=replace(_BY_EPSILON, y_label="leak p-value"),
         remarks="The means are of very different numbers: one run of five with a large p-value decides them.",
         shared=GRID,
     ),
@@ -328,7 +289,7 @@ RESULTS = (
         tables=plan.NAMES,
         published=("draft_dp_runs",),
         sections=_sections_4,
-        draw=_draw_4,
+        draw=_BY_EPSILON,
     ),
     PaperResult(
         name="dp-table-6",
@@ -343,7 +304,7 @@ RESULTS = (
         tables=plan.NAMES,
         published=("draft_dp_runs",),
         sections=_sections_6,
-        draw=_draw_6,
+        draw=replace(_BY_EPSILON, series=_SECONDS, y_label="seconds", logarithmic="xy"),
         shared=GRID,
     ),
 )

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import pandas as pd
 
 from studies.cells import Plain
 from studies.papers.icml_cells import FIGURE_1, four_rows
-from studies.papers.icml_forests import curve_of
-from studies.papers.plots import panels
+from studies.papers.pictures import Picture
 from studies.papers.result import PaperResult, Section, mean_text, settings, values_of, where
 
 _DEFAULT = "default"
@@ -56,15 +54,17 @@ def sections(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> list[Se
     ]
 
 
-def draw(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> Any:
-    """Draw the error over the number of trees."""
-    grown = where(rows, forest=_DEFAULT)
-    unique = grown.assign(several=(pd.to_numeric(grown["datasets"]) > 1).astype(float))
-    curves = [
-        curve_of(grown, "trees", "error", "reconstruction error", 0),
-        curve_of(unique, "trees", "several", "share of forests that allow several datasets", 1),
-    ]
-    return panels({"The four rows of table 1": curves}, "trees", "error, share")
+PICTURE = Picture(
+    x=("trees",),
+    series={"reconstruction error": "error", "share of forests that allow only the true rows": "only the true one"},
+    x_label="trees",
+    y_label="error, share",
+    by=("forest",),
+    only={"forest": ("grown by default",)},
+    logarithmic="x",
+    ticks=(1, 2, 3, 5, 10, 20),
+    columns=1,
+)
 
 
 RESULT = PaperResult(
@@ -82,5 +82,5 @@ RESULT = PaperResult(
     tables=(),
     published=(),
     sections=sections,
-    draw=draw,
+    draw=PICTURE,
 )

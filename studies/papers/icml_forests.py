@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from studies.cells import Plain
 from studies.papers.icml_cells import forests
-from studies.papers.plots import PANELS, Curve, panels
+from studies.papers.pictures import PART, Picture
+from studies.papers.plots import PANELS
 from studies.papers.result import (
     SEVERAL,
     SLOWER,
@@ -24,7 +24,6 @@ from studies.papers.result import (
     mean_text,
     reason_of,
     settings,
-    standard_error,
     unanswered,
     values_of,
     where,
@@ -170,38 +169,18 @@ def _times(rows: pd.DataFrame, runs: pd.DataFrame, by: list[str]) -> pd.DataFram
     return pd.DataFrame(lines)
 
 
-def draw(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> Any:
-    """Draw errors over numbers of trees: a panel for each data set and setting of bagging, a colour a depth."""
-    runs = authors["draft_runs"]
-    of_panel: dict[str, list[Curve]] = {}
-    for bagging, words in _BAGGING.items():
-        for (name,) in settings(rows, ["data"]):
-            mine = where(rows, data=name, bagging=bagging)
-            curves = of_panel.setdefault(f"{PANELS[name]}, {words}", [])
-            for (depth,) in settings(mine, ["depth"]):
-                colour, label = DEPTHS.index(depth), f"depth {depth or 'not limited'}"
-                curves.append(curve_of(where(mine, depth=depth), "trees", "error", label, colour))
-                published = theirs_of(runs, bagging, name, depth=depth)
-                curves.append(curve_of(published, "n_trees", "reconstruction_error", "", colour, published=True))
-            sizes = sorted({float(size) for (size,) in settings(mine, ["trees"])})
-            guessed = values_of(mine, "random_error")
-            if len(guessed):
-                curves.append(Curve(sizes, [float(guessed.mean())] * len(sizes), "random guesses", len(DEPTHS)))
-    return panels(of_panel, "trees (drawn through: ours; dotted: published)", "reconstruction error")
-
-
-def curve_of(
-    rows: pd.DataFrame, x: str, y: str, label: str, colour: int, *, published: bool = False, bars: bool = True
-) -> Curve:
-    """Return the means of a column over another one, with standard errors; without those that have no value."""
-    numbers = pd.to_numeric(rows[x])
-    points = []
-    for value in sorted(set(numbers)):
-        of_point = values_of(rows[(numbers == value).to_numpy()], y)
-        if len(of_point):
-            points.append((float(value), float(np.mean(of_point)), standard_error(of_point)))
-    at, mean, spread = zip(*points, strict=True) if points else ((), (), ())
-    return Curve(list(at), list(mean), label, colour, published, list(spread) if bars else None)
+PICTURE = Picture(
+    x=("trees",),
+    series={"ours": "ours", "published": "published", "random guesses": "random"},
+    x_label="trees",
+    y_label="reconstruction error",
+    by=(PART, "depth", "data"),
+    only={"depth": ("2", "5", "none")},
+    sections="^Figure 2, (.*): reconstruction error$",
+    words={"depth": "depth {}"},
+    logarithmic="x",
+    ticks=(1, 10, 100),
+)
 
 
 RESULT = PaperResult(
@@ -223,7 +202,7 @@ RESULT = PaperResult(
     tables=tuple(PANELS),
     published=("draft_runs",),
     sections=sections,
-    draw=draw,
+    draw=PICTURE,
     remarks=(
         "Default Credit with bagging and 30 trees or more has no answer here: the box of 10 s on a loaded machine is "
         "too short for it, and so was one of 60 s on forests of 100 trees ([figure 6](icml-figure-6.md), nothing "

@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 
 from studies.papers.icml_cells import by_model
-from studies.papers.icml_forests import DEPTHS, N_ROWS, SEEDS, TREES, curve_of
-from studies.papers.plots import Curve, panels
+from studies.papers.icml_forests import DEPTHS, N_ROWS, SEEDS, TREES
+from studies.papers.pictures import Picture
 from studies.papers.result import (
     SEVERAL,
     SLOWER,
@@ -124,17 +124,17 @@ def _order(depths: pd.Series[Any]) -> pd.Series[Any]:
     return depths.map(lambda depth: depth or 10**6)
 
 
-def draw(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> Any:
-    """Draw errors over numbers of trees: a panel for each method, a colour a depth."""
-    of_panel: dict[str, list[Curve]] = {}
-    for (method,) in settings(rows, ["method"]):
-        curves = of_panel.setdefault(METHODS[method], [])
-        for (depth,) in settings(where(rows, method=method), ["depth"]):
-            colour, mine = DEPTHS.index(depth), where(rows, method=method, depth=depth)
-            curves.append(curve_of(mine, "trees", "error", f"depth {depth or 'not limited'}", colour))
-            published = _theirs(authors["draft_runs"], mine, method, depth)
-            curves.append(curve_of(published, "n_trees", "reconstruction_error", "", colour, published=True))
-    return panels(of_panel, "trees (drawn through: ours; dotted: published)", "reconstruction error")
+PICTURE = Picture(
+    x=("trees",),
+    series={"ours": "ours", "published": "published"},
+    x_label="trees",
+    y_label="reconstruction error",
+    by=("depth", "method"),
+    only={"depth": ("2", "5", "none")},
+    sections="^Figure 4",
+    words={"depth": "depth {}"},
+    ticks=(1, 5, 10),
+)
 
 
 RESULT = PaperResult(
@@ -155,7 +155,7 @@ RESULT = PaperResult(
     tables=(_NAME,),
     published=("draft_runs",),
     sections=sections,
-    draw=draw,
+    draw=PICTURE,
     remarks=(
         "Both of the paper's models grow with rows x nodes, and most of their runs end without a solution in so short "
         "a box on a loaded machine; the authors' had 5 hours on 16 threads. That tells how long these models take, not "

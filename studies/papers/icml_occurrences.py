@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pandas as pd
 
 from studies.papers.icml_cells import known_occurrences
-from studies.papers.icml_forests import DEPTHS, N_ROWS, SEEDS, TREES, curve_of
-from studies.papers.plots import PANELS, Curve, panels
+from studies.papers.icml_forests import DEPTHS, N_ROWS, SEEDS, TREES
+from studies.papers.pictures import Picture
+from studies.papers.plots import PANELS
 from studies.papers.result import (
     Cells,
     PaperResult,
@@ -97,18 +97,20 @@ def sections(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> list[Se
     ]
 
 
-def draw(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> Any:
-    """Draw errors over numbers of trees, of the worst case and of the attack; a colour a depth."""
-    of_panel: dict[str, list[Curve]] = {}
-    for column, words in (("benchmark_error", "benchmark"), ("error", "attack")):
-        for (name,) in settings(rows, ["data"]):
-            curves = of_panel.setdefault(f"{PANELS[name]}, {words}", [])
-            for (depth,) in settings(where(rows, data=name), ["depth"]):
-                colour, mine = DEPTHS.index(depth), where(rows, data=name, depth=depth)
-                curves.append(curve_of(mine, "trees", column, f"depth {depth or 'not limited'}", colour))
-                published = _theirs(authors, name, depth)
-                curves.append(curve_of(published, "n_trees", "worst_case_error", "", colour, published=True))
-    return panels(of_panel, "trees (drawn through: ours; dotted: published benchmark)", "reconstruction error")
+PICTURE = Picture(
+    x=("trees",),
+    series={
+        "attack, ours": "attack, ours",
+        "benchmark, published": "benchmark, published",
+        "benchmark, ours": "benchmark, ours",
+    },
+    x_label="trees",
+    y_label="reconstruction error",
+    by=("depth", "data"),
+    words={"depth": "depth {}"},
+    logarithmic="x",
+    ticks=(1, 10, 100),
+)
 
 
 RESULT = PaperResult(
@@ -130,7 +132,7 @@ RESULT = PaperResult(
     tables=tuple(PANELS),
     published=("draft_known_occurrences_runs",),
     sections=sections,
-    draw=draw,
+    draw=PICTURE,
     remarks=(
         "The attack can be better than the benchmark, since what no tree fixes is not always guessed wrongly, and "
         "worse, where it does not find the leaves."

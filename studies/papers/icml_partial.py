@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import pandas as pd
 
 from studies.cells import Plain
 from studies.papers.icml_cells import side_knowledge
-from studies.papers.icml_forests import N_ROWS, curve_of
-from studies.papers.plots import PANELS, Curve, panels
+from studies.papers.icml_forests import N_ROWS
+from studies.papers.pictures import PART, Picture
+from studies.papers.plots import PANELS
 from studies.papers.result import (
     Cells,
     PaperResult,
@@ -120,16 +120,15 @@ def sections(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> list[Se
     return found
 
 
-def draw(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> Any:
-    """Draw errors over what is known: a panel for each data set and kind of knowledge."""
-    of_panel: dict[str, list[Curve]] = {}
-    for kind, words in _KINDS.items():
-        for (name,) in settings(where(rows, knowledge=kind), ["data"]):
-            of_panel[f"{PANELS[name]}: {words}"] = [
-                curve_of(where(rows, data=name, knowledge=kind), "known", "error", "ours", 0),
-                curve_of(_theirs(authors, name, kind), "known", "reconstruction_error", "published", 1, published=True),
-            ]
-    return panels(of_panel, "known", "error of what is unknown")
+PICTURE = Picture(
+    x=tuple(_KINDS.values()),
+    series={"ours": "ours", "published": "published"},
+    x_label="how many attributes, or which share of the examples, is known",
+    y_label="error of what is unknown",
+    by=(PART, "data"),
+    sections="[Kk]nown (.*)$",
+    words={PART: "known {}"},
+)
 
 
 RESULT = PaperResult(
@@ -150,7 +149,7 @@ RESULT = PaperResult(
     tables=tuple(PANELS),
     published=("draft_partial_runs",),
     sections=sections,
-    draw=draw,
+    draw=PICTURE,
     remarks=(
         "The published result files hold runs with the status UNKNOWN, whose errors are those of random rows; they "
         "count as without an answer and are in no mean error. The paper left out settings with fewer than three "

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from studies.cells import Plain
 from studies.papers.icml_cells import more_rows
-from studies.papers.icml_forests import curve_of
-from studies.papers.plots import PANELS, panels
+from studies.papers.pictures import PART, Picture
+from studies.papers.plots import PANELS
 from studies.papers.result import (
     SEVERAL,
     SLOWER,
@@ -129,16 +128,15 @@ def _exponent(rows: pd.DataFrame, column: str) -> str:
     return f"{np.polyfit(np.log(size), np.log(seconds), 1)[0]:.1f}"
 
 
-def draw(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> Any:
-    """Draw seconds over numbers of rows, both on logarithmic axes."""
-    of_panel = {}
-    for (name,) in settings(rows, ["data"]):
-        published = where(authors["draft_scalability_runs"], dataset=name)
-        of_panel[PANELS[name]] = [
-            curve_of(where(rows, data=name), "unknown_rows", "seconds", "ours, one thread", 0, bars=False),
-            curve_of(published, "n_examples", "seconds", "published, 16 threads", 1, published=True, bars=False),
-        ]
-    return panels(of_panel, "training rows N", "seconds of an attack", logarithmic=True)
+PICTURE = Picture(
+    x=("N",),
+    series={"ours, one thread": "s, ours", "published, 16 threads": "s, published"},
+    x_label="training rows N",
+    y_label="seconds of an attack",
+    by=(PART,),
+    sections=r"^Table \d: (.*)$",
+    logarithmic="xy",
+)
 
 
 RESULT = PaperResult(
@@ -159,7 +157,7 @@ RESULT = PaperResult(
     tables=tuple(PANELS),
     published=("draft_scalability_runs",),
     sections=sections,
-    draw=draw,
+    draw=PICTURE,
     remarks=(
         "The published result files hold runs with the status UNKNOWN: the solver gave no answer, and the error that "
         "stands beside it is that of random rows. They are counted here as without an answer, are in no mean error, "

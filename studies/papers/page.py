@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -10,6 +11,11 @@ import pandas as pd
 from studies.papers.plots import save
 from studies.papers.result import PaperResult, Section, bold
 
+_PLOT = (
+    "The plot is drawn from the tables below; published runs are in it for the settings that were run here. Bars are "
+    "standard errors. Lines join points where there are at least three; without lines, points of the same number may "
+    "lie side by side."
+)
 _BAR = "\\|"
 
 
@@ -22,6 +28,22 @@ def markdown_table(table: pd.DataFrame) -> str:
     shown = table.astype(object).where(table.notna(), "-")
     rows = [line(row) for row in shown.itertuples(index=False, name=None)]
     return "\n".join([line(list(table.columns)), "|" + " --- |" * table.shape[1], *rows])
+
+
+def tables_of(text: str) -> list[Section]:
+    """Return the tables of a page, with their headings and without the text above them; every cell is text."""
+    found = []
+    for part in text.split("\n## ")[1:]:
+        lines = [_cells(line) for line in part.splitlines() if line.startswith("|")]
+        if lines:
+            head, _, *rows = lines
+            found.append(Section(part.splitlines()[0], "", pd.DataFrame(rows, columns=head)))
+    return found
+
+
+def _cells(line: str) -> list[str]:
+    """Return the cells of a line of `markdown_table`."""
+    return [cell.strip().replace(_BAR, "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
 
 
 def printed(sections: Sequence[Section]) -> str:
@@ -43,6 +65,7 @@ def markdown(result: PaperResult, rows: pd.DataFrame, sections: Sequence[Section
         result.measured,
         f"```\npython -m studies papers {result.name} --datasets FOLDER --published FOLDER --store FOLDER\n```",
         f"![{result.title}: ours and published]({result.name}.svg)",
+        _PLOT,
         "Means, ± standard error, (number of runs). "
         + (f"In bold: worse than published ({worse} of all values)." if worse else "Nothing is worse than published."),
     ]
@@ -65,7 +88,8 @@ def write(
         ``NAME.md`` and ``NAME.svg`` in the folder, which is made where it does not exist.
     """
     page, plot = folder / f"{result.name}.md", folder / f"{result.name}.svg"
-    text, figure = markdown(result, rows, result.sections(rows, authors)), result.draw(rows, authors)
+    sections = result.sections(rows, authors)
+    text, figure = markdown(result, rows, sections), result.draw(sections)
     folder.mkdir(parents=True, exist_ok=True)
     page.write_text(text, encoding="utf-8")
     save(figure, plot)

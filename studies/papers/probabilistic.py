@@ -7,20 +7,21 @@ beside ours is what the words state.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from studies import entropy_trends
-from studies.papers.plots import PANELS, Curve, panels
+from studies.papers.pictures import Picture, curve
+from studies.papers.plots import PANELS
 from studies.papers.probabilistic_cells import models
 from studies.papers.result import Cells, PaperResult, Section, bold, mean_text, settings, values_of, where
 
 NAMES = ("compas", "adult")
 _LEARNERS = ("CART", "optimal trees", "greedy rules", "optimal rules")
 _FAMILIES = {"trees": ("optimal trees", "CART"), "rule lists": ("optimal rules", "greedy rules")}
+_FAMILY = "family"
 _DEPTHS = " ".join(str(depth) for depth in range(1, 11))
 _SAME = 1e-9
 _OTHER_TABLES = "other binarized columns than the paper's"
@@ -175,25 +176,32 @@ def _rows(lines: pd.DataFrame) -> Iterator[dict[str, object]]:
         }
 
 
-def draw(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> Any:
-    """Draw Dist_G over accuracy, for least and largest support (figures 2b, 3b); greedy ones dotted."""
-    lines = lines_of(rows)
-    of_panel: dict[str, list[Curve]] = {}
-    for name in sorted(set(lines["data"]), reverse=True):
-        for family, learners in _FAMILIES.items():
-            for axis, label in (("train_accuracy", "training accuracy"),):
-                curves = of_panel.setdefault(f"{PANELS[name]}, {family}: {label}", [])
-                supports = sorted(set(lines["support"]))
-                for i, support in enumerate(dict.fromkeys((supports[0], supports[-1]))):
-                    for learner in learners:
-                        mine = where(lines, data=name, learner=learner, support=support)
-                        if len(mine):
-                            x, y = entropy_trends.points(mine, axis, "dist_g")
-                            order = np.argsort(x, kind="stable")
-                            greedy = learner == learners[1]
-                            whose = "greedy" if greedy else "optimal"
-                            curves.append(Curve(x[order], y[order], f"{whose}, support {support:g}", i, greedy))
-    return panels(of_panel, "training accuracy", "Dist_G", columns=2)
+_MODELS = Picture(
+    x=("train",),
+    series={},
+    x_label="training accuracy",
+    y_label="Dist_G",
+    by=("least support", _FAMILY, "data"),
+    sections="^Models$",
+    words={"least support": "support {}"},
+    columns=2,
+)
+
+
+def draw(sections: Sequence[Section]) -> Callable[[], Any]:
+    """Draw Dist_G over accuracy, for least and largest support (figures 2b, 3b), greedy and optimal models."""
+    table = _MODELS.rows(sections)
+    supports = sorted(set(table["least support"]), key=float)
+    table = table[table["least support"].isin((supports[0], supports[-1]))]
+    family = {learner: family for family, learners in _FAMILIES.items() for learner in learners}
+    curves = {
+        title: [
+            curve(where(mine, learner=learner), "train", "Dist_G", ("optimal", "greedy")[i])
+            for i, learner in enumerate(_FAMILIES[mine[_FAMILY].iloc[0]])
+        ]
+        for title, mine in _MODELS.split(table.assign(**{_FAMILY: table["learner"].map(family)}))
+    }
+    return _MODELS.figure(curves)
 
 
 RESULT = PaperResult(

@@ -57,8 +57,8 @@ class PaperResult:
     """Names of the CSV files of the authors' runs, in their folder."""
     sections: Callable[[pd.DataFrame, Mapping[str, pd.DataFrame]], Sequence[Section]]
     """Takes our rows and the authors' by file name; returns the tables of the page."""
-    draw: Callable[[pd.DataFrame, Mapping[str, pd.DataFrame]], Any]
-    """Takes the same; returns a matplotlib figure."""
+    draw: Callable[[Sequence[Section]], Callable[[], Any]]
+    """Takes these tables; returns what draws a matplotlib figure."""
     remarks: str = ""
     """What is to be said below the tables; Markdown."""
     shared: str = ""

@@ -118,7 +118,7 @@ def test_one_command_computes_and_shows_every_result_of_the_icml_paper(ran):
         assert "0.7700" not in text, "the error beside UNKNOWN is that of random guesses"
         if RESULTS[name].published:
             assert "0.2500" in text
-        assert (folder / "pages" / f"{name}.svg").stat().st_size < 100_000
+        assert (folder / "pages" / f"{name}.svg").stat().st_size < 120_000
 
 
 def test_runs_of_the_authors_without_an_answer_are_counted(ran):
@@ -160,7 +160,7 @@ def result():
         sections=lambda rows, authors: [
             Section("One", "Text.", pd.DataFrame({"a|b": [bold("0.5", True), bold("0.1", False), None]}))
         ],
-        draw=lambda rows, authors: plots.panels({"one": [plots.Curve([1, 2], [0.1, 0.2], "ours")]}, "x", "y"),
+        draw=lambda sections: plots.panels({"one": [plots.Curve([1, 2], [0.1, 0.2], "ours")]}, "x", "y"),
         remarks="Remark.",
     )
 
@@ -182,7 +182,7 @@ def test_every_result_has_its_page_and_plot_in_the_docs_and_the_index_links_it()
     for name, result in RESULTS.items():
         assert f"({name}.md)" in index
         assert (DOCS / f"{name}.md").read_text(encoding="utf-8").startswith(f"# {result.title}\n")
-        assert 1_000 < (DOCS / f"{name}.svg").stat().st_size < 100_000
+        assert 1_000 < (DOCS / f"{name}.svg").stat().st_size < 120_000
 
 
 @pytest.mark.parametrize("name", list(RESULTS))

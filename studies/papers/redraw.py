@@ -1,0 +1,31 @@
+"""The plots of the pages, drawn again: in goes the folder of the pages, out come their SVG files; nothing is computed.
+
+``python -m studies.papers.redraw docs/results``
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from studies.papers.page import tables_of
+from studies.papers.plots import save
+from studies.papers.results import RESULTS
+
+
+def redraw(folder: Path) -> None:
+    """Draw the plot of each page of a folder from the tables of the page.
+
+    Raises
+    ------
+    FileNotFoundError
+    MissingPackageError
+        Without matplotlib.
+    """
+    for name, result in RESULTS.items():
+        text = (folder / f"{name}.md").read_text(encoding="utf-8")
+        save(result.draw(tables_of(text)), folder / f"{name}.svg")
+
+
+if __name__ == "__main__":
+    redraw(Path(sys.argv[1]))
