@@ -22,6 +22,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "numpydoc",
     "generated",
+    "scrolling",
 ]
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["_build"]
@@ -41,6 +42,7 @@ html_theme = "furo"
 html_title = "pytest-draft"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_copy_source = False
 html_show_sphinx = False
 html_theme_options = {
