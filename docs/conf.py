@@ -27,6 +27,7 @@ extensions = [
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["_build"]
 language = "en"
+highlight_language = "none"  # of what does not say in which it is written
 smartquotes = False  # it makes one dash of the two of an option
 
 myst_enable_extensions = ["deflist"]

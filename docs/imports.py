@@ -162,9 +162,11 @@ def drawing(layers: Floors, every: Arrows) -> str:
         f'font-family="ui-monospace, Menlo, Consolas, monospace" font-size="12.5">',
         f"<title>{len(every)} rooms of {PACKAGE} and their {number} imports of each other; all arrows point down"
         "</title>",
-        "<style>.floor{fill:#f3f4f6}.room{fill:#fff;stroke:#374151}.name{fill:#111827}"
-        ".arrow{fill:none;stroke:#6b7280;stroke-width:1.1}.head{fill:#6b7280}</style>",
-        f'<rect width="{WIDTH}" height="{height}" fill="#fff"/>',
+        "<style>.ground{fill:#fff}.floor{fill:#f3f4f6}.room{fill:#fff;stroke:#374151}.name{fill:#111827}"
+        ".arrow{fill:none;stroke:#6b7280;stroke-width:1.1}.head{fill:#6b7280}"
+        "@media(prefers-color-scheme:dark){.ground{fill:#131416}.floor{fill:#202327}.room{fill:#131416;stroke:#a2a8b1}"
+        ".name{fill:#e8e8e6}.arrow{stroke:#a2a8b1}.head{fill:#a2a8b1}}</style>",
+        f'<rect class="ground" width="{WIDTH}" height="{height}"/>',
     ]
     for line in range(len(rows)):
         y = MARGIN + line * (HEIGHT + GAP) - 4

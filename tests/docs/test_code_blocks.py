@@ -6,7 +6,6 @@ import argparse
 import importlib
 import io
 import json
-import sys
 from collections import Counter
 from datetime import date
 
@@ -48,7 +47,7 @@ RUN_BELOW = {
     "how-to/trees-and-rule-lists": {"toml": 1},
     "README": {"bash": 2},
 }
-"""How many blocks of each language the tests below, and those of the action, are about."""
+"""How many blocks of each language the tests below, and those of the tutorial and the action, are about."""
 
 
 def test_no_page_has_an_example_that_nothing_runs(all_pages, blocks):
@@ -216,64 +215,6 @@ def test_the_private_forest_is_trained_and_judged_as_it_stands(pytester, blocks)
     exec(f"import joblib\n{training}", {"X": table.drop(columns="LABEL"), "y": table["LABEL"]})
     (command,) = blocks("how-to/private-forests", "bash")
     pytester.runpytest_inprocess(*command.split()[1:]).assert_outcomes(passed=2)
-
-
-@pytest.fixture
-def tutorial(pytester, blocks):
-    """The folder of somebody who does what the tutorial says, and a function that runs its commands."""
-    script, marked = blocks("tutorial", "python")
-    pytester.makepyfile(train=script)
-    commands = "".join(blocks("tutorial", "console")).splitlines()
-
-    def run(start):
-        command = next(command for command in commands if command.startswith(start))
-        if command.startswith("python"):
-            assert pytester.run(sys.executable, *command.split()[1:]).ret == 0
-            return None
-        return pytester.runpytest_inprocess(*command.split()[1:])
-
-    return pytester, run, marked
-
-
-def shown(blocks, forest):
-    """Return the line of the tutorial's n-th table."""
-    lines = [block.splitlines()[1] for block in blocks("tutorial", "text") if block.startswith("forest ")]
-    return lines[forest]
-
-
-def test_the_first_forest_of_the_tutorial_fails_with_the_figures_that_are_shown(tutorial, blocks):
-    _, run, _ = tutorial
-    run("python train.py 100 none")
-    result = run("pytest --draft-forest")
-    assert result.ret == 1
-    (line,) = [line for line in result.outlines if line.startswith("model.joblib  artifact")]
-    assert line == shown(blocks, 0)
-
-
-def test_the_last_forest_of_the_tutorial_passes_by_the_ini_file_and_the_marker(tutorial, blocks):
-    pytester, run, marked = tutorial
-    run("python train.py 5 2")
-    (ini,) = blocks("tutorial", "toml")
-    pytester.makepyprojecttoml(ini)
-    pytester.makepyfile(test_release=marked)
-    result = pytester.runpytest_inprocess("--draft")
-    result.assert_outcomes(passed=7)
-    (line,) = [line for line in result.outlines if line.startswith("model.joblib  artifact")]
-    assert line.split()[3:] == shown(blocks, 2).split()[3:]  # its attack was ended sooner, by a clock
-
-
-def test_the_workflow_of_the_tutorial_is_whole_and_needs_no_file_that_the_tutorial_does_not_make(read_page, blocks):
-    yaml = pytest.importorskip("yaml", reason="needs PyYAML, of the extra test")
-    (block,) = blocks("tutorial", "yaml")
-    workflow = yaml.safe_load(block)
-    assert workflow[True] == ["push", "pull_request"]  # YAML 1.1 reads the key `on` so
-    assert "`.github/workflows/model-gate.yml`" in read_page("tutorial")
-    (job,) = workflow["jobs"].values()
-    (commands,) = [step["run"].splitlines() for step in job["steps"] if "run" in step]
-    assert commands == ["pip install joblib pandas scikit-learn", "python train.py 5 2"]
-    script, _ = blocks("tutorial", "python")
-    imported = {line.split()[1].split(".")[0] for line in script.splitlines() if "import" in line}
-    assert imported == {"sys", "joblib", "pandas", "sklearn"}
 
 
 def test_the_policy_and_what_can_be_added_to_it_are_valid(tmp_path, blocks):
