@@ -15,6 +15,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 SAVED_AS = re.compile(r"(?:[Ss]ave this as|Write to) `([^`]+)`")
+CLOCK = re.compile(r"not converged|the attack was ended after")
+"""A clock ended the search: what it came to differs from run to run."""
+
 LANGUAGES = {"python", "toml", "yaml", "console", "text"}
 
 
@@ -48,9 +51,9 @@ class Reader:
                 assert self.ended.returncode == 0, self.ended.stderr[-2_000:]
 
     def judged(self):
-        """Return what the table of the last run has behind the error, which a clock may end, and its exit status."""
+        """Return the line of the table of the last run."""
         (line,) = [line for line in self.ended.stdout.splitlines() if line.startswith("model.joblib  artifact")]
-        return line.split()[3:], self.ended.returncode
+        return line
 
 
 def test_who_does_all_that_the_tutorial_says_gets_the_verdicts_that_it_shows(read_page, tmp_path):
@@ -63,10 +66,14 @@ def test_who_does_all_that_the_tutorial_says_gets_the_verdicts_that_it_shows(rea
         if language == "console":
             reader.run(text)
         elif language == "text":
-            (*shown, verdict), (*found, here), status = text.splitlines()[1].split()[3:], *reader.judged()
-            assert found == shown
+            shown, found = text.splitlines()[1], reader.judged()
+            verdict, here = shown.split()[-1], found.split()[-1]
+            if CLOCK.search(reader.ended.stdout):
+                assert found.split()[3:5] == shown.split()[3:5]  # what other people's rows and random guesses get
+            else:
+                assert found == shown
             assert here == verdict or (verdict, here) == ("INCONCLUSIVE", "FAILED"), "a faster machine may find more"
-            assert status == (here != "passed")
+            assert reader.ended.returncode == (here != "passed")
             tables.append(here)
         else:
             reader.save(before, text)
