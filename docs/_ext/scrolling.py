@@ -6,6 +6,7 @@ not broken in two.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from docutils import nodes
@@ -19,7 +20,7 @@ def marked(app: Any, doctree: nodes.document) -> None:
     for code in doctree.findall(nodes.literal):
         if max(map(len, code.astext().split()), default=0) <= SHORT:
             code["classes"].append("short")
-    if not app.env.current_document.docname.startswith("results/"):
+    if not re.match("results/(?!index)", app.env.current_document.docname):
         return
     for table in doctree.findall(nodes.table):
         table["classes"].append("numbers")
