@@ -114,7 +114,7 @@ def _checked(examination: Examination, policy: Policy, rule: str, compared: NowA
     elif judged.needs is Entropy and examination.not_audited is not None:
         doubts = (examination.not_audited,)
     if outcome.result == "failed":
-        remedy, helping = outcome.remedy or judged.remedy, ()
+        remedy, helping = outcome.remedy or judged.remedy, tuple[Command, ...]()
         if remedy is None:
             helping = commands(examination, _asked_by(policy))
             remedy = ". ".join([remedy_for(artifact), *([told(helping)] if helping else [])])

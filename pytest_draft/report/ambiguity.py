@@ -45,11 +45,11 @@ def given_others(result: Result) -> list[str]:
     looked_at = f" (on {found['rows']:,} of {found['of_rows']:,} rows, drawn at random)"
     who = "Given all other rows, the file proves"
     if not found["proved"]:
-        who = "Somebody who also knows which rows each tree drew is told"
+        who = "An attacker who also knows which rows each tree drew is told"
     return [
         f"Knowing all other rows, an attacker guesses each row with an error of {found['error']:.4f}"
         f"{looked_at if found['rows'] < found['of_rows'] else ''}, without the file {found['error_without_file']:.4f}. "
-        f"After matching, the error is {found['matched_error']:.4f}; that of other people's rows is "
+        f"After matching, the error is {found['matched_error']:.4f}; that of other rows like these is "
         f"{found['split_half_error']:.4f}.",
         f"{who} {share(found['told_values'])} of the values and {share(found['told_rows'])} of the rows whole. "
         f"Guessed right (numbers to within 1 %): {share(found['near_values'])} of the values and "
@@ -93,7 +93,10 @@ def slices(result: Result) -> list[tuple[str, ...]]:
 
 
 def between(result: Result) -> str | None:
-    """Return the error that no attacker gets below, that of this attack, and where the check fails, as a phrase."""
+    """Return the error that no attacker gets below, that of this attack, and where the check fails, as a phrase.
+
+    None where no limit is known, or it says nothing.
+    """
     known, error = limit(result), result["metrics"]["reconstruction_error"]
     if known is None or error is None:
         return None
@@ -107,8 +110,13 @@ def between(result: Result) -> str | None:
         )
     said = f"no attacker gets closer than {least:.4f}; this attack came to {error:.4f}{fails}"
     if bar is not None and least <= bar and _passed(result, "reconstruction-error"):
-        said += ". It passes as whoever crosses that is at most a tenth closer than without the file"
-    return said
+        return f"{said}. It passes as whoever crosses that is at most a tenth closer than without the file"
+    return said if says_something(least) else None
+
+
+def says_something(least_error: float) -> bool:
+    """Return whether an error that no attacker gets below is more than none, as it is shown."""
+    return f"{least_error:.4f}" != "0.0000"
 
 
 def _passed(result: Result, rule: str) -> bool:
@@ -119,13 +127,8 @@ def short(result: Result) -> Iterator[str]:
     """Yield what other datasets explain the file as well, in short; nothing where that was not found out."""
     if (phrase := between(result)) is not None:
         yield f"{phrase[0].upper()}{phrase[1:]}."
-    known, n_rows = limit(result), result["metrics"]["n_rows"]
-    if known is not None and known["most_perfect_rows"] < n_rows:
-        rows = f"{math.floor(known['most_perfect_rows'] + 1e-9):,} of {n_rows:,} rows"
-        whole = next((one for one in _ideals(result) if not one["on"] and one["scale"] == "range"), {})
-        most = whole.get("most_exact")
-        exact = "" if most is None else f", or more than {most:.0%} of the numbers exactly"
-        yield f"No attacker can expect more than {rows} perfectly right{exact}."
+    if (rows := most_rows(result)) is not None:
+        yield rows
     found = result.get("ambiguity")
     if not found:
         return
@@ -137,6 +140,23 @@ def short(result: Result) -> Iterator[str]:
         yield "No other dataset that explains the file was found: it may well hold these rows and no others."
 
 
+def most_rows(result: Result) -> str | None:
+    """Return the most rows that an attacker can expect, as a sentence; None where no limit is known."""
+    known, n_rows = limit(result), result["metrics"]["n_rows"]
+    if known is None or known["most_perfect_rows"] >= n_rows:
+        return None
+    rows = f"{whole(known['most_perfect_rows']):,} of {n_rows:,} rows"
+    everything = next((one for one in _ideals(result) if not one["on"] and one["scale"] == "range"), {})
+    most = everything.get("most_exact")
+    exact = "" if most is None else f", or more than {most:.0%} of the numbers exactly"
+    return f"No attacker can expect more than {rows} perfectly right{exact}."
+
+
+def whole(rows: float) -> int:
+    """Return a limit of a number of rows as the whole number that keeps it."""
+    return math.floor(rows + 1e-9)
+
+
 def _details(result: Result) -> Iterator[str]:
     found = result.get("ambiguity")
     if not found:
@@ -146,7 +166,7 @@ def _details(result: Result) -> Iterator[str]:
         block = "Rows by themselves" if one["block_size"] == 1 else f"Blocks of {one['block_size']:,} {like}"
         yield (
             f"{block}: {one['determined']:,} of {one['rows']:,} rows are determined, which is proved: beside all "
-            f"others' rows the file leaves them no other values. {one['moving']:,} are not. (95 % interval of the "
+            f"other rows the file leaves them no other values. {one['moving']:,} are not. (95 % interval of the "
             f"share: {one['lower']:.0%} to {one['upper']:.0%}.)"
         )
     taken = {"uniform": "all of them alike", "population": "those that are like this population"}
@@ -168,7 +188,7 @@ def parts(result: Result) -> list[tuple[str, ...]]:
         name = one["on"].strip() or "everything"
         scale = "" if one["scale"] == "range" else f", numbers by {one['scale']}"
         exact = "-" if one["most_exact"] is None else f"{one['most_exact']:.0%}"
-        perfect = f"{one['most_perfect_rows']:,.1f}"
+        perfect = f"{whole(one['most_perfect_rows']):,}"
         cells.append((f"{name}{scale}", f"{one['rows']:,}", f"{one['least_error']:.4f}", perfect, exact))
     return cells
 

@@ -102,6 +102,15 @@ def test_both_figures_and_the_bar_are_told():
     )
 
 
+@pytest.mark.parametrize(("least", "says"), [(0.0, False), (0.00004, False), (0.00006, True)])
+def test_a_limit_that_is_no_limit_is_neither_told_nor_drawn(least, says):
+    nothing = result(ideal=Ideal(least, 100.0, error_without_file=0.5, perfect_rows_without_file=0.0), informed=None)
+    assert (ambiguity.between(nothing) is not None) is says
+    errors, rows = charts(nothing)[:2]
+    assert ("no attacker gets closer" in errors.description) is says
+    assert "no attacker rebuilds more" not in rows.description
+
+
 def test_the_limit_that_is_told_and_drawn_is_the_one_that_the_file_is_judged_by():
     one = result(informed=replace(INFORMED, matched_error=0.5))
     (check,) = one["checks"]
@@ -178,7 +187,7 @@ def test_numbers_that_come_back_exactly_are_bounded_too():
 
 def test_parts_are_told_in_a_table_the_whole_first():
     cells = ambiguity.parts(result())
-    assert cells[0] == ("everything", "100", "0.0210", "12.5", "-")
+    assert cells[0] == ("everything", "100", "0.0210", "12", "-")
     assert len(cells) > 2
     assert all(len(one) == len(ambiguity.HEADINGS) for one in cells)
 
@@ -189,7 +198,7 @@ def test_the_page_has_a_section_and_both_plots_show_the_bound():
     assert "By every dataset that explains the file: all rows, and parts of the data" in page
     drawn = {chart.name: chart.description for chart in charts(result())}
     assert "no attacker gets closer: 0.0210" in drawn["errors"]
-    assert "no attacker rebuilds more: 12.5" in drawn["perfect-rows"]
+    assert "no attacker rebuilds more: 12;" in drawn["perfect-rows"]
 
 
 def test_markdown_and_the_terminal_tell_it_in_short():
@@ -225,7 +234,7 @@ def test_what_somebody_gets_who_knows_all_other_rows_is_told_beside_the_same_wit
     errors, shares = ambiguity.given_others(result())
     assert errors == (
         "Knowing all other rows, an attacker guesses each row with an error of 0.0312 (on 1,000 of 7,205 rows, drawn "
-        "at random), without the file 0.1243. After matching, the error is 0.0290; that of other people's rows is "
+        "at random), without the file 0.1243. After matching, the error is 0.0290; that of other rows like these is "
         "0.1000."
     )
     assert shares == (
@@ -241,7 +250,7 @@ def test_of_all_rows_no_sample_is_told():
 
 def test_what_only_somebody_knows_who_knows_the_draws_is_not_called_proved():
     _, shares = ambiguity.given_others(result(informed=replace(INFORMED, proved=False)))
-    assert shares.startswith("Somebody who also knows which rows each tree drew is told 34 % of the values")
+    assert shares.startswith("An attacker who also knows which rows each tree drew is told 34 % of the values")
     assert "proves" not in shares
 
 
