@@ -166,7 +166,8 @@ def commands(examination: Examination, policy: str | None = None) -> tuple[Comma
     harden = in_shell(["python", "-m", "pytest_draft", "harden", model, hardened, *rows])
     advise = in_shell(["python", "-m", "pytest_draft", "advise", model, *rows, *more])
     found = artifact.published
-    has_nothing_left = found is not None and found.counts is None and not found.seeded and not found.left
+    has_seeds = found is None or (found.seeded and found.found is None)
+    has_nothing_left = found is not None and found.counts is None and not has_seeds and not found.left
     helping = []
     if artifact.place is None:
         helping.append(Command(advise, "looks for settings that pass, and tells what they cost"))

@@ -130,21 +130,24 @@ def _checked(examination: Examination, policy: Policy, rule: str, compared: NowA
 
 
 def _to_decide(examination: Examination, policy: Policy, doubts: Sequence[str]) -> tuple[Command, ...]:
-    """Return the commands that may decide a check, where it is open only because the attack had too little time."""
+    """Return the commands that may decide a check, where it is open only because a better attack could cross a bar.
+
+    Another one than was found, or than could be found in its time.
+    """
     findings, reasons, short = examination.findings, examination.reasons, examination.shortfalls
     if findings is not None:
-        for_time = bool(set(doubts) & set(short)) and set(reasons) <= set(short)
+        by_time, is_open = bool(set(doubts) & set(short)), set(reasons) <= set(short)
     else:
-        for_time = examination.solver_status == "no solution" and len(reasons) == 1 and set(doubts) == set(reasons)
-    if not for_time:
+        by_time = is_open = (
+            examination.solver_status == "no solution" and tuple(doubts) == reasons and len(reasons) == 1
+        )
+    if not is_open:
         return ()
     whose = _asked_by(policy)
     limited = findings is not None and bool(ideals_of(findings.judged[0]))  # then an attack that converges is no pass
-    longer = more_time(examination, whose, "show that it fails" if limited else "decide it")
-    if longer is None:
-        return ()
-    other_file = commands(examination, whose)
-    return (*other_file, longer) if limited else (longer, *other_file)
+    longer = more_time(examination, whose, "show that it fails" if limited else "decide it") if by_time else None
+    found = [commands(examination, whose), () if longer is None else (longer,)]
+    return tuple(command for some in (found if limited else reversed(found)) for command in some)
 
 
 def _asked_by(policy: Policy) -> str | None:

@@ -62,11 +62,9 @@ def _of_rows(result: Result) -> Iterator[str]:
     """Yield how the error of somebody who knows all other rows is spread over the rows."""
     found = result.get("given_all_other_rows")
     if found and found["row_errors"]:
-        least, tenth, half = (found["row_errors"][hundredths] for hundredths in (0, 10, 50))
-        yield (
-            f"Row by row: the most exposed row is guessed with an error of {least:.4f}, a tenth of the rows with "
-            f"{tenth:.4f} or less, half of them with {half:.4f} or less."
-        )
+        shares = {0: "the most exposed row", 10: "a tenth of the rows, at most", 50: "half of the rows, at most"}
+        errors = {f"{found['row_errors'][at]:.4f}": who for at, who in shares.items()}  # of equals the largest share
+        yield f"Row by row: {'; '.join(f'{who} {error}' for error, who in errors.items())}."
 
 
 def columns(result: Result) -> list[tuple[str, ...]]:
@@ -169,13 +167,15 @@ def _details(result: Result) -> Iterator[str]:
             f"other rows the file leaves them no other values. {one['moving']:,} are not. (95 % interval of the "
             f"share: {one['lower']:.0%} to {one['upper']:.0%}.)"
         )
-    taken = {"uniform": "all of them alike", "population": "those that are like this population"}
-    taken["other rows"] = "those of whole rows that this population has"
-    names = [taken.get(prior, prior) for prior in found["priors"]]
-    likely = " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+    taken = {
+        "uniform": "all of them alike",
+        "population": "those like this population",
+        "other rows": "those of rows that this population has",
+    }
+    names = "; ".join(taken.get(prior, prior) for prior in found["priors"])
     yield (
-        f"This was found from {found['samples']:,} such datasets or more, taking for likely {likely}; they lie "
-        f"{found['distance']:.4f} from the true one, and {found['unchanged_rows']:.0%} of the rows are the same in all."
+        f"This was found from {found['samples']:,} such datasets or more. They lie {found['distance']:.4f} from the "
+        f"true one, and {found['unchanged_rows']:.0%} of the rows are the same in all. Taken as likely: {names}."
     )
     if not found["mixed"]:
         yield "These datasets were still moving away when the time was out, so in truth even less is given away."

@@ -33,8 +33,8 @@ def decision(result: Result) -> str:
     said = begun(f"{between(perfect, ',')} of {counted(metrics['n_rows'], 'row')} {comes} back")
     others = metrics["split_half_perfect_rows"]
     said += "." if others is None else f"; other rows like these would match {others:,.0f} by chance."
-    is_open = any(check["result"] == "inconclusive" for check in result["checks"])
-    is_open = result["verdict"] == "inconclusive" or (is_open and result["verdict"] == "failed")
+    of_rows = [check["result"] for check in result["checks"] if check["rule"] == "perfect-rows"]
+    is_open = result["verdict"] == "inconclusive" or (result["verdict"] == "failed" and "inconclusive" in of_rows)
     return f"{said} That is not the last word." if is_open else said
 
 
@@ -91,12 +91,14 @@ def whole_row_phrases(metrics: Mapping[str, Any]) -> list[str]:
         phrases.append(f"{at_least}{counted(unique, 'unique row')} {is_proved}")
     if metrics.get("perfect_rows_with_labels") is not None:
         error, guesses = metrics["error_with_labels"], [(metrics["split_half_error_with_labels"], "split-half {:.4f}")]
-        said = "" if error is None else f"the error is {error:.4f}{_beside(guesses)} with the label counted, and "
-        phrases.append(
-            f"{said}of {counted(metrics['labels_of_perfect_rows'], 'perfect row')}, "
-            f"{metrics['perfect_rows_with_labels']:,} have the right label too "
-            f"(always guessing the most common label: {metrics['majority_labels_of_perfect_rows']:,})"
-        )
+        said = [] if error is None else [f"the error is {error:.4f}{_beside(guesses)} with the label counted"]
+        if metrics["labels_of_perfect_rows"]:
+            said.append(
+                f"of {counted(metrics['labels_of_perfect_rows'], 'perfect row')}, "
+                f"{metrics['perfect_rows_with_labels']:,} have the right label too "
+                f"(always guessing the most common label: {metrics['majority_labels_of_perfect_rows']:,})"
+            )
+        phrases += [", and ".join(said)] if said else []
     return phrases
 
 

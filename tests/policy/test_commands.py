@@ -119,7 +119,13 @@ def test_hardening_is_not_advised_for_a_file_that_holds_nothing_to_take_out(exam
     examination = examined()
     published = examination.artifact.published
     hardened = replace(published, seeded=0, draws=None, counts=None, answers="shares")
-    for told_by_file, kept in ((published, True), (hardened, False), (replace(hardened, left=True), True)):
+    found_again = replace(hardened, seeded=5, draws="rows", found=7)
+    for told_by_file, kept in (
+        (found_again, False),
+        (published, True),
+        (hardened, False),
+        (replace(hardened, left=True), True),
+    ):
         one = replace(examination, artifact=replace(examination.artifact, published=told_by_file))
         assert ("harden" in named(commands(one))) is kept
         assert "advise" in named(commands(one))

@@ -150,6 +150,13 @@ def test_what_only_an_attack_leaves_open_names_the_command_that_gives_it_more_ti
     assert check_rule(unread, default_policy(), "reconstruction-error").commands == ()
     refused = replace(nothing, solver_status="refused")
     assert check_rule(refused, default_policy(), "reconstruction-error").commands == ()
+    converged = replace(near, shortfalls=(), reasons=())
+    assert check_rule(converged, default_policy(), "reconstruction-error").commands == ()  # more time changes nothing
+    forest = replace(converged, artifact=replace(near.artifact, kind="RandomForestClassifier"))
+    helps = [one.line.split()[3] for one in check_rule(forest, default_policy(), "reconstruction-error").commands]
+    assert helps == ["advise", "harden"]
+    short = replace(forest, shortfalls=near.shortfalls, reasons=near.reasons)
+    assert check_rule(short, default_policy(), "reconstruction-error").commands[-1] == said.commands[-1]
     damaged = replace(near, reasons=(*near.reasons, "another reason"))
     assert check_rule(damaged, default_policy(), "reconstruction-error").remedy is None
 

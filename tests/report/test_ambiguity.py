@@ -154,7 +154,7 @@ def test_all_that_was_found_is_told_in_sentences():
     assert any(one.startswith("Rows by themselves: 100 of 100 rows are determined, which is proved") for one in told)
     assert any(one.startswith("Blocks of 8 rows that are like each other: 12 of 80 rows") for one in told)
     assert any("(95 % interval of the share: 8% to 33%.)" in one for one in told)
-    assert any("taking for likely all of them alike and those that are like this population" in one for one in told)
+    assert any("Taken as likely: all of them alike; those like this population." in one for one in told)
     assert told[-1].startswith("These datasets were still moving away")
 
 
@@ -255,8 +255,12 @@ def test_what_only_somebody_knows_who_knows_the_draws_is_not_called_proved():
 
 
 def test_the_spread_over_rows_is_told_where_it_is_known():
-    told = "the most exposed row is guessed with an error of 0.0000, a tenth of the rows with 0.0100 or less, half of"
-    assert told in " ".join(ambiguity.sentences(result()))
+    told = (
+        "Row by row: the most exposed row 0.0000; a tenth of the rows, at most 0.0100; half of the rows, at most 0.05"
+    )
+    assert f"{told}00." in ambiguity.sentences(result())
+    alike = replace(INFORMED, row_errors=(0.0,) * 60 + (0.5,) * 41)
+    assert "Row by row: half of the rows, at most 0.0000." in ambiguity.sentences(result(informed=alike))
     assert "exposed" not in " ".join(ambiguity.sentences(result(informed=replace(INFORMED, row_errors=None))))
 
 
