@@ -20,12 +20,12 @@ class Command:
     line: str
     """For a POSIX shell, ready to be copied."""
     does: str
-    """What it does, as the rest of a sentence that begins with it."""
+    """What it is for, as a phrase that ends before it."""
 
 
 def told(commands: Iterable[Command]) -> str:
     """Return commands as text of one line, which ends what a remedy says."""
-    return "; ".join(f"{one.line} {one.does}" for one in commands)
+    return "; ".join(f"{one.does}: {one.line}" for one in commands)
 
 
 _STORED = {
@@ -109,14 +109,14 @@ LONGER = 4
 """How many times as long an attack is given that did not end within its time."""
 
 
-def more_time(examination: Examination, policy: str | None = None, may: str = "decide it") -> Command | None:
+def more_time(examination: Examination, policy: str | None = None, whether: str = "passes") -> Command | None:
     """Return the command that gives an attack more time; None where it would not work.
 
     Parameters
     ----------
     policy : str or None
         As for `commands`.
-    may : str
+    whether : str
         What may come of it.
     """
     case = examination.case
@@ -134,7 +134,7 @@ def more_time(examination: Examination, policy: str | None = None, may: str = "d
     words += [] if policy is None else ["--draft-policy", policy]
     words += [] if case.seed == 0 else ["--draft-seed", str(case.seed)]
     line = in_shell([*words, "--draft-budget", f"{LONGER * case.seconds:g}"])
-    return Command(line, f"gives the attack {LONGER} times as long, which may {may}")
+    return Command(line, f"to see with more time whether it {whether}")
 
 
 def commands(examination: Examination, policy: str | None = None) -> tuple[Command, ...]:
@@ -170,9 +170,9 @@ def commands(examination: Examination, policy: str | None = None) -> tuple[Comma
     has_nothing_left = found is not None and found.counts is None and not has_seeds and not found.left
     helping = []
     if artifact.place is None:
-        helping.append(Command(advise, "looks for settings that pass, and tells what they cost"))
+        helping.append(Command(advise, "to find settings that pass, and what they cost"))
     if not has_nothing_left:
-        helping.append(Command(harden, "takes out what predictions do not need"))
+        helping.append(Command(harden, "to take out what predictions do not need"))
     return tuple(helping)
 
 

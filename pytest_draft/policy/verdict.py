@@ -117,7 +117,7 @@ def _checked(examination: Examination, policy: Policy, rule: str, compared: NowA
         remedy, helping = outcome.remedy or judged.remedy, tuple[Command, ...]()
         if remedy is None:
             helping = commands(examination, _asked_by(policy))
-            remedy = ". ".join([remedy_for(artifact), *([told(helping)] if helping else [])])
+            remedy = "; ".join([remedy_for(artifact), *([told(helping)] if helping else [])])
         said = judged.blames_file and (judged.attack or judged.needs is Entropy)
         cause = cause_in_file(examination) if said else None
         return Check(rule, adversary, "failed", outcome.sentence, cause, remedy, helping)
@@ -145,7 +145,7 @@ def _to_decide(examination: Examination, policy: Policy, doubts: Sequence[str]) 
         return ()
     whose = _asked_by(policy)
     limited = findings is not None and bool(ideals_of(findings.judged[0]))  # then an attack that converges is no pass
-    longer = more_time(examination, whose, "show that it fails" if limited else "decide it") if by_time else None
+    longer = more_time(examination, whose, "fails" if limited else "passes") if by_time else None
     found = [commands(examination, whose), () if longer is None else (longer,)]
     return tuple(command for some in (found if limited else reversed(found)) for command in some)
 

@@ -45,11 +45,11 @@ def given_others(result: Result) -> list[str]:
     looked_at = f" (on {found['rows']:,} of {found['of_rows']:,} rows, drawn at random)"
     who = "Given all other rows, the file proves"
     if not found["proved"]:
-        who = "An attacker who also knows which rows each tree drew is told"
+        who = "Somebody who also knows which rows each tree drew is told"
     return [
         f"Knowing all other rows, an attacker guesses each row with an error of {found['error']:.4f}"
         f"{looked_at if found['rows'] < found['of_rows'] else ''}, without the file {found['error_without_file']:.4f}. "
-        f"After matching, the error is {found['matched_error']:.4f}; that of other rows like these is "
+        f"After matching, the error is {found['matched_error']:.4f}; that of other people's rows is "
         f"{found['split_half_error']:.4f}.",
         f"{who} {share(found['told_values'])} of the values and {share(found['told_rows'])} of the rows whole. "
         f"Guessed right (numbers to within 1 %): {share(found['near_values'])} of the values and "
@@ -64,7 +64,7 @@ def _of_rows(result: Result) -> Iterator[str]:
     if found and found["row_errors"]:
         shares = {0: "the most exposed row", 10: "a tenth of the rows, at most", 50: "half of the rows, at most"}
         errors = {f"{found['row_errors'][at]:.4f}": who for at, who in shares.items()}  # of equals the largest share
-        yield f"Row by row: {'; '.join(f'{who} {error}' for error, who in errors.items())}."
+        yield f"Such an attacker's error row by row: {'; '.join(f'{who} {error}' for error, who in errors.items())}."
 
 
 def columns(result: Result) -> list[tuple[str, ...]]:
@@ -91,10 +91,7 @@ def slices(result: Result) -> list[tuple[str, ...]]:
 
 
 def between(result: Result) -> str | None:
-    """Return the error that no attacker gets below, that of this attack, and where the check fails, as a phrase.
-
-    None where no limit is known, or it says nothing.
-    """
+    """Return the error that no attacker gets below, that of this attack, and where the check fails, as a phrase."""
     known, error = limit(result), result["metrics"]["reconstruction_error"]
     if known is None or error is None:
         return None
@@ -108,13 +105,8 @@ def between(result: Result) -> str | None:
         )
     said = f"no attacker gets closer than {least:.4f}; this attack came to {error:.4f}{fails}"
     if bar is not None and least <= bar and _passed(result, "reconstruction-error"):
-        return f"{said}. It passes as whoever crosses that is at most a tenth closer than without the file"
-    return said if says_something(least) else None
-
-
-def says_something(least_error: float) -> bool:
-    """Return whether an error that no attacker gets below is more than none, as it is shown."""
-    return f"{least_error:.4f}" != "0.0000"
+        said += ". It passes as whoever crosses that is at most a tenth closer than without the file"
+    return said
 
 
 def _passed(result: Result, rule: str) -> bool:
@@ -125,8 +117,13 @@ def short(result: Result) -> Iterator[str]:
     """Yield what other datasets explain the file as well, in short; nothing where that was not found out."""
     if (phrase := between(result)) is not None:
         yield f"{phrase[0].upper()}{phrase[1:]}."
-    if (rows := most_rows(result)) is not None:
-        yield rows
+    known, n_rows = limit(result), result["metrics"]["n_rows"]
+    if known is not None and known["most_perfect_rows"] < n_rows:
+        rows = f"{math.floor(known['most_perfect_rows'] + 1e-9):,} of {n_rows:,} rows"
+        whole = next((one for one in _ideals(result) if not one["on"] and one["scale"] == "range"), {})
+        most = whole.get("most_exact")
+        exact = "" if most is None else f", or more than {most:.0%} of the numbers exactly"
+        yield f"No attacker can expect more than {rows} perfectly right{exact}."
     found = result.get("ambiguity")
     if not found:
         return
@@ -138,23 +135,6 @@ def short(result: Result) -> Iterator[str]:
         yield "No other dataset that explains the file was found: it may well hold these rows and no others."
 
 
-def most_rows(result: Result) -> str | None:
-    """Return the most rows that an attacker can expect, as a sentence; None where no limit is known."""
-    known, n_rows = limit(result), result["metrics"]["n_rows"]
-    if known is None or known["most_perfect_rows"] >= n_rows:
-        return None
-    rows = f"{whole(known['most_perfect_rows']):,} of {n_rows:,} rows"
-    everything = next((one for one in _ideals(result) if not one["on"] and one["scale"] == "range"), {})
-    most = everything.get("most_exact")
-    exact = "" if most is None else f", or more than {most:.0%} of the numbers exactly"
-    return f"No attacker can expect more than {rows} perfectly right{exact}."
-
-
-def whole(rows: float) -> int:
-    """Return a limit of a number of rows as the whole number that keeps it."""
-    return math.floor(rows + 1e-9)
-
-
 def _details(result: Result) -> Iterator[str]:
     found = result.get("ambiguity")
     if not found:
@@ -164,18 +144,16 @@ def _details(result: Result) -> Iterator[str]:
         block = "Rows by themselves" if one["block_size"] == 1 else f"Blocks of {one['block_size']:,} {like}"
         yield (
             f"{block}: {one['determined']:,} of {one['rows']:,} rows are determined, which is proved: beside all "
-            f"other rows the file leaves them no other values. {one['moving']:,} are not. (95 % interval of the "
+            f"others' rows the file leaves them no other values. {one['moving']:,} are not. (95 % interval of the "
             f"share: {one['lower']:.0%} to {one['upper']:.0%}.)"
         )
-    taken = {
-        "uniform": "all of them alike",
-        "population": "those like this population",
-        "other rows": "those of rows that this population has",
-    }
-    names = "; ".join(taken.get(prior, prior) for prior in found["priors"])
+    taken = {"uniform": "all of them alike", "population": "those that are like this population"}
+    taken["other rows"] = "those of whole rows that this population has"
+    names = [taken.get(prior, prior) for prior in found["priors"]]
+    likely = " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
     yield (
-        f"This was found from {found['samples']:,} such datasets or more. They lie {found['distance']:.4f} from the "
-        f"true one, and {found['unchanged_rows']:.0%} of the rows are the same in all. Taken as likely: {names}."
+        f"This was found from {found['samples']:,} such datasets or more, taking for likely {likely}; they lie "
+        f"{found['distance']:.4f} from the true one, and {found['unchanged_rows']:.0%} of the rows are the same in all."
     )
     if not found["mixed"]:
         yield "These datasets were still moving away when the time was out, so in truth even less is given away."
@@ -188,7 +166,7 @@ def parts(result: Result) -> list[tuple[str, ...]]:
         name = one["on"].strip() or "everything"
         scale = "" if one["scale"] == "range" else f", numbers by {one['scale']}"
         exact = "-" if one["most_exact"] is None else f"{one['most_exact']:.0%}"
-        perfect = f"{whole(one['most_perfect_rows']):,}"
+        perfect = f"{math.floor(one['most_perfect_rows'] + 1e-9):,}"
         cells.append((f"{name}{scale}", f"{one['rows']:,}", f"{one['least_error']:.4f}", perfect, exact))
     return cells
 

@@ -130,7 +130,7 @@ def _step(step: wording.Step) -> Iterator[str]:
     models = ", ".join(map(escaped, step.models))
     yield f"- {models}: {escaped(step.remedy)}." if step.remedy else f"- {models}:"
     for line, does in step.commands:
-        yield from ("", f"  This command {escaped(does)}:", "")
+        yield from ("", f"  {escaped(wording.begun(does))}:", "")
         in_block = line.isprintable() and not _UNSAFE_IN_BLOCKS & set(line)
         yield from ("  ```sh", f"  {harmless(line, None)}", "  ```", "") if in_block else (f"  {escaped(line)}", "")
 

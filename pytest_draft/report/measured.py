@@ -35,15 +35,14 @@ def decision(result: Result) -> str:
     said += "." if others is None else f"; other rows like these would match {others:,.0f} by chance."
     of_rows = [check["result"] for check in result["checks"] if check["rule"] == "perfect-rows"]
     is_open = result["verdict"] == "inconclusive" or (result["verdict"] == "failed" and "inconclusive" in of_rows)
-    return f"{said} That is not the last word." if is_open else said
+    return f"{said} This number is not final." if is_open else said
 
 
 def why(result: Result) -> list[str]:
-    """Return why a result is what it is, in sentences: what failed and by what, what is in doubt, what limits all."""
+    """Return why a result did not pass, in sentences: what failed and by what, or what is in doubt."""
     verdict, reasons = result["verdict"], result["reasons"][:1]
     if verdict == "passed":
-        limit = ambiguity.most_rows(result)
-        return [] if limit is None else [limit]
+        return []
     deciding = [check for check in result["checks"] if standing(check) == verdict]
     if verdict == "inconclusive":
         reasons += [f"{check['rule']}: {check['sentence']}" for check in deciding]
@@ -60,8 +59,8 @@ def about(result: Result) -> list[str]:
     error = between(bounds_of(result), ".4f")
     if error is not None:
         guesses = [
-            (metrics["split_half_error"], "other rows like these come to {:.4f}"),
-            (metrics["random_error"], "random guesses to {:.4f}"),
+            (metrics["split_half_error"], "one half of the training data lies {:.4f} from the other"),
+            (metrics["random_error"], "random guesses are {:.4f} away"),
         ]
         sentences.append(f"The attack's error is {error}{_beside(guesses)}.")
     if metrics["singled_out_rows"] is not None:
@@ -91,14 +90,12 @@ def whole_row_phrases(metrics: Mapping[str, Any]) -> list[str]:
         phrases.append(f"{at_least}{counted(unique, 'unique row')} {is_proved}")
     if metrics.get("perfect_rows_with_labels") is not None:
         error, guesses = metrics["error_with_labels"], [(metrics["split_half_error_with_labels"], "split-half {:.4f}")]
-        said = [] if error is None else [f"the error is {error:.4f}{_beside(guesses)} with the label counted"]
-        if metrics["labels_of_perfect_rows"]:
-            said.append(
-                f"of {counted(metrics['labels_of_perfect_rows'], 'perfect row')}, "
-                f"{metrics['perfect_rows_with_labels']:,} have the right label too "
-                f"(always guessing the most common label: {metrics['majority_labels_of_perfect_rows']:,})"
-            )
-        phrases += [", and ".join(said)] if said else []
+        said = "" if error is None else f"the error is {error:.4f}{_beside(guesses)} with the label counted, and "
+        phrases.append(
+            f"{said}of {counted(metrics['labels_of_perfect_rows'], 'perfect row')}, "
+            f"{metrics['perfect_rows_with_labels']:,} have the right label too "
+            f"(always guessing the most common label: {metrics['majority_labels_of_perfect_rows']:,})"
+        )
     return phrases
 
 
@@ -176,7 +173,7 @@ def of_numbers(result: Result) -> str | None:
     errors = f"error {error_text(result)}" + beside(*(number(guess["error"]) for guess in guesses))
     if metrics["rank_split_half_error"] is not None:
         others = number(metrics["rank_split_half_error"])
-        errors += f", by rank {error_text(result, 'rank_error')} (other rows like these {others})"
+        errors += f", by rank {error_text(result, 'rank_error')} (other people's rows {others})"
     attack, *close = (number(one["close_values"], ".0%") for one in (found["attack"], *guesses))
     near = f"{found['tolerance']:.0%} of the range without far-out ones"
     values = f"{attack}{beside(*close)} of the numeric values to within {near}"

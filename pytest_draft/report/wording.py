@@ -167,7 +167,7 @@ class Step:
     remedy: str
     """A sentence without commands and full stop; can be empty."""
     commands: tuple[tuple[str, str], ...]
-    """Lines for a shell, each with what it does."""
+    """Lines for a shell, each with what it is for, as a sentence's beginning."""
     models: tuple[str, ...]
     blocks: bool
     """Whether one of the checks keeps its model from being released, so that it is no warning."""
@@ -185,7 +185,7 @@ def steps(report: Report) -> list[Step]:
         if not check["remedy"] or check["result"] == "passed" or (open_ and result["verdict"] == "failed"):
             continue
         commands = tuple((one["line"], one["does"]) for one in check.get("commands", ()))
-        said = check["remedy"].partition(commands[0][0])[0].rstrip(". ") if commands else check["remedy"]
+        said = check["remedy"].removesuffix("; ".join(f"{does}: {line}" for line, does in commands)).removesuffix("; ")
         answers = STANDINGS.index(standing(check)), result["artifact"]["path"]
         answered.setdefault((said, commands), []).append(answers)
     found = []

@@ -59,7 +59,7 @@ def test_a_failures_remedy_names_commands_that_work_when_run(examined, capsys):
     (check,) = judge(examined(), POLICY)
     assert check.result == "failed"
     asked = named(check.commands)
-    assert check.remedy.endswith(f". {told(check.commands)}")
+    assert check.remedy.endswith(f"; {told(check.commands)}")
     assert asked == {
         "advise": ["my model.joblib", "--data", "train.csv", "--target", "the label"],
         "harden": ["my model.joblib", "my model-hardened.joblib", "--data", "train.csv", "--target", "the label"],

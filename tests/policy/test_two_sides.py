@@ -135,17 +135,17 @@ def test_what_only_an_attack_leaves_open_names_the_command_that_gives_it_more_ti
     command = "python -m pytest --draft-forest m.joblib --draft-data 'my train.csv' --draft-target income "
     command += "--draft-seed 3 --draft-budget 240"
     near = replace(found(ideal=replace(FAR, least_error=0.05)), case=given)
-    may = "gives the attack 4 times as long, which may"
+    to_see = "to see with more time whether it"
     said = check_rule(near, default_policy(), "reconstruction-error")
-    assert said.remedy == f"{command} {may} show that it fails"
-    assert said.commands == (Command(command, f"{may} show that it fails"),)
+    assert said.remedy == f"{to_see} fails: {command}"
+    assert said.commands == (Command(command, f"{to_see} fails"),)
     open_ = replace(found(ideal=None, ambiguity=None), case=given)
-    assert check_rule(open_, default_policy(), "reconstruction-error").remedy == f"{command} {may} decide it"
+    assert check_rule(open_, default_policy(), "reconstruction-error").remedy == f"{to_see} passes: {command}"
     assert check_rule(found(ideal=None), default_policy(), "reconstruction-error").remedy is None  # data in memory
     without = "4 s ended before there was a dataset"
     nothing = replace(open_, findings=None, solver_status="no solution", reasons=(without,), shortfalls=())
     for rule in ("reconstruction-error", "perfect-rows"):
-        assert check_rule(nothing, default_policy(), rule).remedy == f"{command} {may} decide it"
+        assert check_rule(nothing, default_policy(), rule).remedy == f"{to_see} passes: {command}"
     unread = replace(nothing, reasons=(without, "another reason"))
     assert check_rule(unread, default_policy(), "reconstruction-error").commands == ()
     refused = replace(nothing, solver_status="refused")

@@ -139,7 +139,7 @@ def test_a_failure_that_is_not_about_rows_that_come_back_says_which_check_failed
     ]
     by_rule["perfect-rows"]["result"] = "inconclusive"
     assert measured.why(result)[0].startswith("reconstruction-error failed: the attack rebuilds")
-    assert measured.decision(result).endswith(" That is not the last word.")
+    assert measured.decision(result).endswith(" This number is not final.")
 
 
 def test_reasons_of_the_whole_result_are_not_told_again_by_each_check(only):
@@ -167,14 +167,14 @@ def test_a_passed_page_says_what_to_do_and_no_warning_is_called_most_effective(o
 
 def test_commands_stand_in_blocks_by_themselves(only):
     report = only("leaking")
-    line, does = "python -m pytest_draft advise 'a b.joblib' --data <x>.csv", "looks for settings that pass"
+    line, does = "python -m pytest_draft advise 'a b.joblib' --data <x>.csv", "to find settings that pass"
     for check in report["results"][0]["checks"][:2]:
-        check.update(remedy=f"retrain. {line} {does}", commands=[{"line": line, "does": does}])
+        check.update(remedy=f"retrain; {does}: {line}", commands=[{"line": line, "does": does}])
     (step,) = [step for step in wording.steps(report) if step.commands]
     assert (step.remedy, step.commands, step.blocks) == ("Retrain", ((line, does),), True)
     page = html.render(report)
     assert page.count("<code>python -m pytest_draft advise &#39;a b.joblib&#39; --data &lt;x&gt;.csv</code>") == 1
-    assert "This command looks for settings that pass:" in page
+    assert "To find settings that pass:" in page
 
 
 def test_an_inconclusive_figure_is_never_told_as_the_last_word(only):
@@ -182,7 +182,7 @@ def test_an_inconclusive_figure_is_never_told_as_the_last_word(only):
     (result,) = report["results"]
     result["verdict"], result["reasons"] = "inconclusive", ["the time was out"]
     assert "come back; other rows like these would match" in measured.decision(result)
-    assert measured.decision(result).endswith(". That is not the last word.")
+    assert measured.decision(result).endswith(". This number is not final.")
     assert measured.why(result) == ["the time was out."]
     result["baselines"]["perfect_rows_bounds"] = [3, 7]
     assert measured.decision(result).startswith("Between 3 and 7 of 40 rows come back")

@@ -48,7 +48,7 @@ def test_failed_checks_come_before_undecided_ones_and_these_before_passed_ones(r
 def test_figures_stand_beside_their_baselines(only):
     report = only("leaking")
     metrics, text = report["results"][0]["metrics"], markdown.render(report)
-    assert f"other rows like these come to {metrics['split_half_error']:.4f}" in text
+    assert f"one half of the training data lies {metrics['split_half_error']:.4f} from the other" in text
     others = f"other rows like these would match {metrics['split_half_perfect_rows']:.0f} by chance"
     assert f"rows come back; {others}" in text
 
@@ -56,8 +56,8 @@ def test_figures_stand_beside_their_baselines(only):
 def test_commands_stand_in_blocks_and_reasons_once(only):
     report = only("leaking")
     (result,) = report["results"]
-    given = {"line": "python -m pytest --draft-forest 'a b'", "does": "gives it more time"}
-    remedy = f"{given['line']} {given['does']}"
+    given = {"line": "python -m pytest --draft-forest 'a b'", "does": "to give it more time"}
+    remedy = f"{given['does']}: {given['line']}"
     result.update(verdict="inconclusive", reasons=["the time was out"])
     result["checks"] = [
         {**check, "result": "inconclusive", "sentence": "the time was out", "remedy": remedy, "commands": [given]}
@@ -66,7 +66,7 @@ def test_commands_stand_in_blocks_and_reasons_once(only):
     lines = markdown.render(report).splitlines()
     at = lines.index("  python -m pytest --draft-forest 'a b'")
     assert (lines[at - 1], lines[at + 1]) == ("  ```sh", "  ```")
-    assert "  This command gives it more time:" in lines
+    assert "  To give it more time:" in lines
     assert sum("the time was out" in line for line in lines) == 1
 
 
