@@ -165,8 +165,8 @@ def _leaf_sizes(result: Result) -> Chart | None:
         for start, end in zip(starts, ends, strict=True)
     ]
     highest = max(leaves)
-    ticks = [(0.0, "0"), *([] if highest % 2 else [(0.5, f"{highest // 2:,}")]), (1.0, f"{highest:,}")]
-    frame = replace(_FRAME, left=max(_FRAME.left, 8 + 7 * len(ticks[-1][1])))
+    ticks = [(0.0, "0"), *([] if highest % 2 else [(0.5, _many(highest // 2))]), (1.0, _many(highest))]
+    frame = replace(_FRAME, left=max(_FRAME.left, 8 + 7 * len(ticks[-1][1])), right=WIDTH - 4)
     marks = frame.lines(ticks)
     step = (frame.right - frame.left) / len(leaves)
     for i, number in enumerate(leaves):
@@ -248,6 +248,13 @@ def _curve(
         along += f"H{_FRAME.x(min(value / end, 1.0)):.1f}V{_FRAME.y(k / (len(quantiles) - 1)):.1f}"
     marks.append(path(f"{along}H{_FRAME.right}", "attack line"))
     return Chart(name, title, description, caption, _HEIGHT, tuple(marks))
+
+
+def _many(number: int) -> str:
+    """Return a whole number in the few letters that an axis has room for."""
+    if number < 100_000:
+        return f"{number:,}"
+    return f"{number / 1e6:,.0f}M" if number >= 10_000_000 else f"{number / 1e6:.1f}M"
 
 
 def _short(value: Any) -> str:

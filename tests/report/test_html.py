@@ -301,6 +301,28 @@ def test_everything_is_drawn_inside_its_plot(only, with_plots):
                 assert all(0 <= y <= chart.height for y in down)
 
 
+@pytest.mark.parametrize(("most", "told"), [(3, "3"), (98_000, "98,000"), (120_000, "0.1M"), (1_234_567_890, "1,235M")])
+def test_numbers_of_leaves_have_room_beside_their_axis(only, with_plots, most, told):
+    result = with_plots(only("leaking")["results"][0])
+    result["leaf_sizes"]["leaves"] = [most, *[0] * (len(result["leaf_sizes"]["leaves"]) - 1)]
+    (chart,) = [chart for chart in charts(result) if chart.name == "leaf-sizes"]
+    (tick,) = [mark for mark in chart.marks if mark.text == told]
+    assert float(tick.attributes["x"]) >= 7 * len(told)
+
+
+def test_a_value_that_is_too_long_for_its_line_stands_below_its_label(only):
+    result = only("leaking")["results"][0]
+    places = {}
+    for most in (40, 123_456_789):
+        result["metrics"]["n_rows"] = most
+        result["baselines"]["perfect_rows_bounds"] = [most // 3, most - 1]
+        (chart,) = [chart for chart in charts(result) if chart.name == "perfect-rows"]
+        label, value = [mark for mark in chart.marks if mark.attributes.get("class") == "strong"]
+        places[most] = float(value.attributes["y"]) - float(label.attributes["y"])
+    assert places[40] == 0
+    assert places[123_456_789] >= 15
+
+
 def test_the_attack_lies_left_of_the_bar_where_its_error_fails(only):
     for name, fails in (("leaking", True), ("quiet", False)):
         chart = charts(only(name)["results"][0])[0]
