@@ -32,6 +32,11 @@ def limit(result: Result) -> dict[str, float] | None:
     return result.get("limit")
 
 
+def limits(least_error: float) -> bool:
+    """Return whether an error that no attacker gets below is more than none, as it is shown."""
+    return f"{least_error:.4f}" != "0.0000"
+
+
 def sentences(result: Result) -> list[str]:
     """Return what somebody gets who knows all other rows, and what other datasets explain the file as well."""
     return [*given_others(result), *_of_rows(result), *short(result), *_details(result)]
@@ -115,9 +120,10 @@ def _passed(result: Result, rule: str) -> bool:
 
 def short(result: Result) -> Iterator[str]:
     """Yield what other datasets explain the file as well, in short; nothing where that was not found out."""
-    if (phrase := between(result)) is not None:
-        yield f"{phrase[0].upper()}{phrase[1:]}."
     known, n_rows = limit(result), result["metrics"]["n_rows"]
+    phrase = None if known is None or not limits(known["least_error"]) else between(result)
+    if phrase is not None:
+        yield f"{phrase[0].upper()}{phrase[1:]}."
     if known is not None and known["most_perfect_rows"] < n_rows:
         rows = f"{math.floor(known['most_perfect_rows'] + 1e-9):,} of {n_rows:,} rows"
         whole = next((one for one in _ideals(result) if not one["on"] and one["scale"] == "range"), {})

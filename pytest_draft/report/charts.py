@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pytest_draft.report.ambiguity import limit
+from pytest_draft.report.ambiguity import limit, limits
 from pytest_draft.report.bounds import bounds_of, error_bar, perfect_bar, span, whole
 from pytest_draft.report.result import Result
 from pytest_draft.report.svg import WIDTH, Frame, Mark, dot, line, path, text
@@ -70,7 +70,7 @@ def _errors(result: Result) -> Chart | None:
     if bounds is None:
         return None
     rows = [_Row("the attack", span(bounds, ".4f") or "", bounds[0], bounds[1], attack=True)]
-    if (known := limit(result)) is not None and f"{(least := known['least_error']):.4f}" != "0.0000":
+    if (known := limit(result)) is not None and limits(least := known["least_error"]):
         rows.append(_Row("no attacker gets closer", f"{least:.4f}", least, least))
     rows += _baselines(metrics, ("split_half_error", "median_error", "random_error"), "{:.4f}")
     bar = error_bar(result)

@@ -103,8 +103,9 @@ def test_both_figures_and_the_bar_are_told():
 
 
 @pytest.mark.parametrize(("least", "says"), [(0.0, False), (0.00004, False), (0.00006, True)])
-def test_a_limit_that_is_no_limit_is_not_drawn(least, says):
+def test_a_limit_that_is_no_limit_is_neither_told_nor_drawn(least, says):
     nothing = result(ideal=Ideal(least, 100.0, error_without_file=0.5, perfect_rows_without_file=0.0), informed=None)
+    assert any(one.startswith("No attacker gets closer") for one in ambiguity.short(nothing)) is says
     errors, rows = charts(nothing)[:2]
     assert ("no attacker gets closer" in errors.description) is says
     assert "no attacker rebuilds more" not in rows.description
