@@ -3,12 +3,30 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import PurePath
 
 from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.files import ArtifactFacts
 from pytest_draft.foreign_text import harmless, in_shell, typed
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command that helps, by the paths that were judged."""
+
+    line: str
+    """For a POSIX shell, ready to be copied."""
+    does: str
+    """What it is for, as a phrase that ends before it."""
+
+
+def told(commands: Iterable[Command]) -> str:
+    """Return commands as text of one line, which ends what a remedy says."""
+    return "; ".join(f"{one.does}: {one.line}" for one in commands)
+
 
 _STORED = {
     "rows of each class": "class counts",
@@ -91,13 +109,15 @@ LONGER = 4
 """How many times as long an attack is given that did not end within its time."""
 
 
-def more_time(examination: Examination, policy: str | None = None) -> str | None:
-    """Return the command that gives an attack more time, by the paths that were judged; None where it would not work.
+def more_time(examination: Examination, policy: str | None = None, whether: str = "passes") -> Command | None:
+    """Return the command that gives an attack more time; None where it would not work.
 
     Parameters
     ----------
     policy : str or None
         As for `commands`.
+    whether : str
+        What may come of it.
     """
     case = examination.case
     given = (case.artifact, case.data or "", case.target or "", case.domain or "", case.holdout or "", policy or "")
@@ -113,11 +133,12 @@ def more_time(examination: Examination, policy: str | None = None) -> str | None
     words += [] if case.adversary == "artifact" else ["--draft-adversary", case.adversary]
     words += [] if policy is None else ["--draft-policy", policy]
     words += [] if case.seed == 0 else ["--draft-seed", str(case.seed)]
-    return in_shell([*words, "--draft-budget", f"{LONGER * case.seconds:g}"])
+    line = in_shell([*words, "--draft-budget", f"{LONGER * case.seconds:g}"])
+    return Command(line, f"to see with more time whether it {whether}")
 
 
-def commands(examination: Examination, policy: str | None = None) -> str:
-    """Return the commands that help with a forest's file, as part of a remedy, by the paths that were judged.
+def commands(examination: Examination, policy: str | None = None) -> tuple[Command, ...]:
+    """Return the commands that help with a forest's file.
 
     Parameters
     ----------
@@ -126,33 +147,33 @@ def commands(examination: Examination, policy: str | None = None) -> str:
 
     Returns
     -------
-    str
+    tuple of Command
         Empty where they would not work: for other models, for data in memory, and for files that do not stay.
     """
     case, artifact = examination.case, examination.artifact
     given = (case.artifact, case.data or "", case.target or "", case.domain or "", policy or "", case.adversary)
     usable = all(harmless(text, None) == text for text in given)
     if not usable or case.data is None or artifact.privacy is not None or artifact.kind not in _ADVISED:
-        return ""
+        return ()
     path = PurePath(case.artifact)
     if path.suffix not in (".joblib", ".pkl", ".pickle") or any(part.startswith(GONE_SOON) for part in path.parts):
-        return ""
+        return ()
     rows = ["--data", _from_here(case.data), *(["--target", case.target] if case.target else [])]
     more = [] if case.adversary == "artifact" else ["--adversary", case.adversary]
     more += [] if case.domain is None else ["--domain", _from_here(case.domain)]
     more += [] if policy is None else ["--policy", policy]
     model, hardened = _from_here(case.artifact), _from_here(str(path.with_name(f"{path.stem}-hardened.joblib")))
     harden = in_shell(["python", "-m", "pytest_draft", "harden", model, hardened, *rows])
-    taken_out = f"{harden} takes out what predictions do not need"
-    found = artifact.published
-    if (
-        found is not None and found.counts is None and not found.seeded and not found.left
-    ):  # nothing is left to take out
-        taken_out = ""
-    if artifact.place is not None:
-        return f". {taken_out}" if taken_out else ""
     advise = in_shell(["python", "-m", "pytest_draft", "advise", model, *rows, *more])
-    return f". {advise} looks for settings that pass, and tells what they cost" + f"; {taken_out}" * bool(taken_out)
+    found = artifact.published
+    has_seeds = found is None or (found.seeded and found.found is None)
+    has_nothing_left = found is not None and found.counts is None and not has_seeds and not found.left
+    helping = []
+    if artifact.place is None:
+        helping.append(Command(advise, "to find settings that pass, and what they cost"))
+    if not has_nothing_left:
+        helping.append(Command(harden, "to take out what predictions do not need"))
+    return tuple(helping)
 
 
 def _from_here(path: str) -> str:

@@ -15,7 +15,7 @@ from pytest_draft.foreign_text import harmless
 from pytest_draft.policy.comparison import NowAndEarlier
 from pytest_draft.policy.ideal import ideals_of
 from pytest_draft.policy.policy import Policy
-from pytest_draft.policy.remedies import cause_in_file, commands, more_time, remedy_for
+from pytest_draft.policy.remedies import Command, cause_in_file, commands, more_time, remedy_for, told
 from pytest_draft.policy.rule import Outcome, Rule, Severity, Thresholds, Verdict
 from pytest_draft.policy.rules import rule_of
 from pytest_draft.policy.waiver import Waiver
@@ -32,6 +32,8 @@ class Check:
     cause: str | None = None
     """What in the file makes it fail."""
     remedy: str | None = None
+    """What to do; it ends with its commands."""
+    commands: tuple[Command, ...] = ()
     severity: Severity = "error"
     """A warning is told, and stops nothing."""
     waiver: Waiver | None = None
@@ -112,31 +114,40 @@ def _checked(examination: Examination, policy: Policy, rule: str, compared: NowA
     elif judged.needs is Entropy and examination.not_audited is not None:
         doubts = (examination.not_audited,)
     if outcome.result == "failed":
-        remedy = outcome.remedy or judged.remedy or remedy_for(artifact) + commands(examination, _asked_by(policy))
+        remedy, helping = outcome.remedy or judged.remedy, tuple[Command, ...]()
+        if remedy is None:
+            helping = commands(examination, _asked_by(policy))
+            remedy = "; ".join([remedy_for(artifact), *([told(helping)] if helping else [])])
         said = judged.blames_file and (judged.attack or judged.needs is Entropy)
         cause = cause_in_file(examination) if said else None
-        return Check(rule, adversary, "failed", outcome.sentence, cause, remedy)
+        return Check(rule, adversary, "failed", outcome.sentence, cause, remedy, helping)
     if judged.bounds is not None and judged.needs is Findings and examination.findings is not None:
         outcome, doubts = _by_bounds(judged, examination, policy.rules[rule], outcome)
     if doubts:
-        return Check(rule, adversary, "inconclusive", "; ".join(doubts), None, _to_decide(examination, policy, doubts))
+        helping = _to_decide(examination, policy, doubts)
+        return Check(rule, adversary, "inconclusive", "; ".join(doubts), None, told(helping) or None, helping)
     return Check(rule, adversary, outcome.result, outcome.sentence)
 
 
-def _to_decide(examination: Examination, policy: Policy, doubts: Sequence[str]) -> str | None:
-    """Return the commands that may decide a check, where it is open only because the attack did not converge."""
-    if examination.findings is None or not set(doubts) & set(examination.shortfalls):
-        return None
-    if set(examination.reasons) - set(examination.shortfalls):
-        return None
+def _to_decide(examination: Examination, policy: Policy, doubts: Sequence[str]) -> tuple[Command, ...]:
+    """Return the commands that may decide a check, where it is open only because a better attack could cross a bar.
+
+    Another one than was found, or than could be found in its time.
+    """
+    findings, reasons, short = examination.findings, examination.reasons, examination.shortfalls
+    if findings is not None:
+        by_time, is_open = bool(set(doubts) & set(short)), set(reasons) <= set(short)
+    else:
+        by_time = is_open = (
+            examination.solver_status == "no solution" and tuple(doubts) == reasons and len(reasons) == 1
+        )
+    if not is_open:
+        return ()
     whose = _asked_by(policy)
-    longer = more_time(examination, whose)
-    if longer is None:
-        return None
-    limited = bool(ideals_of(examination.findings.judged[0]))  # then an attack that converges is no pass
-    other_file = commands(examination, whose).removeprefix(". ")
-    said = f"more time may {'show that it fails' if limited else 'decide it'}: {longer}"
-    return "; ".join(part for part in ((other_file, said) if limited else (said, other_file)) if part)
+    limited = findings is not None and bool(ideals_of(findings.judged[0]))  # then an attack that converges is no pass
+    longer = more_time(examination, whose, "fails" if limited else "passes") if by_time else None
+    found = [commands(examination, whose), () if longer is None else (longer,)]
+    return tuple(command for some in (found if limited else reversed(found)) for command in some)
 
 
 def _asked_by(policy: Policy) -> str | None:

@@ -32,6 +32,11 @@ def limit(result: Result) -> dict[str, float] | None:
     return result.get("limit")
 
 
+def limits(least_error: float) -> bool:
+    """Return whether an error that no attacker gets below is more than none, as it is shown."""
+    return f"{least_error:.4f}" != "0.0000"
+
+
 def sentences(result: Result) -> list[str]:
     """Return what somebody gets who knows all other rows, and what other datasets explain the file as well."""
     return [*given_others(result), *_of_rows(result), *short(result), *_details(result)]
@@ -62,11 +67,9 @@ def _of_rows(result: Result) -> Iterator[str]:
     """Yield how the error of somebody who knows all other rows is spread over the rows."""
     found = result.get("given_all_other_rows")
     if found and found["row_errors"]:
-        least, tenth, half = (found["row_errors"][hundredths] for hundredths in (0, 10, 50))
-        yield (
-            f"Row by row: the most exposed row is guessed with an error of {least:.4f}, a tenth of the rows with "
-            f"{tenth:.4f} or less, half of them with {half:.4f} or less."
-        )
+        shares = {0: "the most exposed row", 10: "a tenth of the rows, at most", 50: "half of the rows, at most"}
+        errors = {f"{found['row_errors'][at]:.4f}": who for at, who in shares.items()}  # of equals the largest share
+        yield f"Such an attacker's error row by row: {'; '.join(f'{who} {error}' for error, who in errors.items())}."
 
 
 def columns(result: Result) -> list[tuple[str, ...]]:
@@ -117,9 +120,10 @@ def _passed(result: Result, rule: str) -> bool:
 
 def short(result: Result) -> Iterator[str]:
     """Yield what other datasets explain the file as well, in short; nothing where that was not found out."""
-    if (phrase := between(result)) is not None:
-        yield f"{phrase[0].upper()}{phrase[1:]}."
     known, n_rows = limit(result), result["metrics"]["n_rows"]
+    phrase = None if known is None or not limits(known["least_error"]) else between(result)
+    if phrase is not None:
+        yield f"{phrase[0].upper()}{phrase[1:]}."
     if known is not None and known["most_perfect_rows"] < n_rows:
         rows = f"{math.floor(known['most_perfect_rows'] + 1e-9):,} of {n_rows:,} rows"
         whole = next((one for one in _ideals(result) if not one["on"] and one["scale"] == "range"), {})
@@ -168,7 +172,7 @@ def parts(result: Result) -> list[tuple[str, ...]]:
         name = one["on"].strip() or "everything"
         scale = "" if one["scale"] == "range" else f", numbers by {one['scale']}"
         exact = "-" if one["most_exact"] is None else f"{one['most_exact']:.0%}"
-        perfect = f"{one['most_perfect_rows']:,.1f}"
+        perfect = f"{math.floor(one['most_perfect_rows'] + 1e-9):,}"
         cells.append((f"{name}{scale}", f"{one['rows']:,}", f"{one['least_error']:.4f}", perfect, exact))
     return cells
 

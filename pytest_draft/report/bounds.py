@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from pytest_draft.report.result import Result
 
 Bounds = list[float]
@@ -50,3 +52,8 @@ def perfect_bar(result: Result) -> float | None:
     if "max_share_beyond_split_half" in rule and baseline is not None:
         bars.append(baseline + rule["max_share_beyond_split_half"] * (metrics["n_rows"] - baseline))
     return min(bars, default=None)
+
+
+def whole(rows: float) -> int:
+    """Return a limit of a number of rows as the whole number that keeps it."""
+    return math.floor(rows + 1e-9)

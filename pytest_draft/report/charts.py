@@ -14,14 +14,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from pytest_draft.report.ambiguity import limit
-from pytest_draft.report.bounds import between, bounds_of, error_bar, perfect_bar, span
+from pytest_draft.report.ambiguity import limit, limits
+from pytest_draft.report.bounds import bounds_of, error_bar, perfect_bar, span, whole
 from pytest_draft.report.result import Result
 from pytest_draft.report.svg import WIDTH, Frame, Mark, dot, line, path, text
 
+_LETTER = 7.2  # the width of a letter in a drawing, in bold; wider than most
 _HEIGHT = 190  # of a chart with axes; one of dots is as high as its rows
 _FRAME = Frame(left=42, top=12, base=150)
 
@@ -68,25 +69,24 @@ def _errors(result: Result) -> Chart | None:
     metrics, bounds = result["metrics"], bounds_of(result)
     if bounds is None:
         return None
-    rows = [_Row("the attack", between(bounds, ".4f") or "", bounds[0], bounds[1], attack=True)]
-    if (known := limit(result)) is not None:
-        least = known["least_error"]
+    rows = [_Row("the attack", span(bounds, ".4f") or "", bounds[0], bounds[1], attack=True)]
+    if (known := limit(result)) is not None and limits(least := known["least_error"]):
         rows.append(_Row("no attacker gets closer", f"{least:.4f}", least, least))
     rows += _baselines(metrics, ("split_half_error", "median_error", "random_error"), "{:.4f}")
     bar = error_bar(result)
     return _dots(
         "errors",
-        "Reconstruction error beside its baselines",
+        "Error of the rebuilt rows",
         rows,
         None if bar is None else (bar, f"fails at {bar:.4f} or less"),
-        "Left is worse: the attack is closer to the training data.",
+        "Further left is worse: closer to the training data.",
         math.nan,
     )
 
 
 _GUESSES = {
-    "split_half_error": "other people's rows (split-half)",
-    "split_half_perfect_rows": "other people's rows (split-half)",
+    "split_half_error": "other rows like these (split-half)",
+    "split_half_perfect_rows": "other rows like these (split-half)",
     "median_error": "the median of every column",
     "random_error": "random guesses",
     "expected_perfect_rows": "random guesses",
@@ -106,17 +106,16 @@ def _perfect_rows(result: Result) -> Chart | None:
     if bounds is None or not most:
         return None
     rows = [_Row("the attack", f"{span(bounds, ',')} of {most:,}", bounds[0], bounds[1], attack=True)]
-    if (known := limit(result)) is not None:
-        bound = known["most_perfect_rows"]
-        rows.append(_Row("no attacker rebuilds more", f"{bound:,.1f}", bound, bound))
-    rows += _baselines(metrics, ("split_half_perfect_rows", "expected_perfect_rows"), "{:,.1f}")
+    if (known := limit(result)) is not None and (bound := whole(known["most_perfect_rows"])) < most:
+        rows.append(_Row("no attacker rebuilds more", f"{bound:,}", bound, bound))
+    rows += _baselines(metrics, ("split_half_perfect_rows", "expected_perfect_rows"), "{:,.0f}")
     bar = perfect_bar(result)
     return _dots(
         "perfect-rows",
-        "Perfect rows beside their baselines",
+        "Rows that come back, all values right",
         rows,
-        None if bar is None else (bar, f"fails above {bar:,.4g}"),
-        "Right is worse: more people's rows are rebuilt.",
+        None if bar is None else (bar, f"fails above {whole(bar):,}"),
+        "Further right is worse: more rows come back.",
         most,
     )
 
@@ -147,10 +146,11 @@ def _entropy(result: Result) -> Chart | None:
         "Uncertainty left row by row",
         quantiles,
         1.0,
-        "entropy ratio (0: everything is told, 1: nothing)",
+        "entropy ratio",
         f"Share of rows by entropy ratio, by {measured_on}: lowest {quantiles[0]:.3f}, median {quantiles[50]:.3f}, "
         f"highest {quantiles[100]:.3f}.",
-        f"How many rows have at most this ratio, by {measured_on}. Further up and left is worse.",
+        f"How many rows have at most this entropy ratio, by {measured_on}. At 0 the model tells all of a row, at 1 "
+        "nothing. Further up and left is worse.",
     )
 
 
@@ -165,20 +165,22 @@ def _leaf_sizes(result: Result) -> Chart | None:
         for start, end in zip(starts, ends, strict=True)
     ]
     highest = max(leaves)
-    marks = _FRAME.lines([(0.0, "0"), (0.5, _short(highest / 2)), (1.0, f"{highest:,}")])
-    step = (_FRAME.right - _FRAME.left) / len(leaves)
+    ticks = [(0.0, "0"), *([] if highest % 2 else [(0.5, _many(highest // 2))]), (1.0, _many(highest))]
+    frame = replace(_FRAME, left=max(_FRAME.left, 8 + 7 * len(ticks[-1][1])), right=WIDTH - 4)
+    marks = frame.lines(ticks)
+    step = (frame.right - frame.left) / len(leaves)
     for i, number in enumerate(leaves):
-        x, y = _FRAME.left + (i + 0.15) * step, _FRAME.y(number / highest)
-        box = {"x": f"{x:.1f}", "y": f"{y:.1f}", "width": f"{0.7 * step:.1f}", "height": f"{_FRAME.base - y:.1f}"}
+        x, y = frame.left + (i + 0.15) * step, frame.y(number / highest)
+        box = {"x": f"{x:.1f}", "y": f"{y:.1f}", "width": f"{0.7 * step:.1f}", "height": f"{frame.base - y:.1f}"}
         marks.append(Mark("rect", {**box, "class": "attack"}))
     middles = [((i + 0.5) / len(leaves), label) for i, label in enumerate(labels)]
-    marks += _FRAME.below(middles, "training rows in a leaf")
+    marks += frame.below(middles, "training rows in a leaf")
     described = ", ".join(f"{number:,} of {label} rows" for label, number in zip(labels, leaves, strict=True))
     return Chart(
         "leaf-sizes",
-        "Leaf sizes",
+        "Leaves by their number of training rows",
         f"Leaves by the number of training rows in them: {described}.",
-        "A leaf of one row is about one person. Further left is worse.",
+        "A leaf with one training row describes that row. More leaves further left is worse.",
         _HEIGHT,
         tuple(marks),
     )
@@ -198,32 +200,34 @@ def _dots(
     """
     if math.isnan(end):
         end = 1.05 * max(*(row.high for row in rows), bar[0] if bar else 0.0) or 1.0
-    left, inner, step, top = 8, WIDTH - 16, 36, 6  # each row is a line of text with its axis below
-    base = top + step * len(rows)
+    left, inner, top = 8, WIDTH - 16, 6
 
     def at(value: float) -> float:
         return left + inner * min(value / end, 1.0)
 
     marks = []
-    for i, row in enumerate(rows):
-        y = top + i * step
-        kind = "attack" if row.attack else "other"
-        marks.append(text(left, y + 11, row.label, "start", "strong" if row.attack else ""))
-        marks.append(text(left + inner, y + 11, row.shown, "end", "strong" if row.attack else ""))
-        marks.append(line(left, y + 22, left + inner, y + 22, "grid"))
-        marks.append(line(at(row.low if row.low != row.high else 0), y + 22, at(row.high), y + 22, f"{kind} line"))
+    for row in rows:  # a line of text, or two, with its axis below
+        kind, strong = ("attack", "strong") if row.attack else ("other", "")
+        marks.append(text(left, top + 11, row.label, "start", strong))
+        if _LETTER * (len(row.label) + len(row.shown) + 2) > inner:
+            top += 16
+        marks.append(text(left + inner, top + 11, row.shown, "end", strong))
+        y = top + 24
+        marks.append(line(left, y, left + inner, y, "grid"))
+        if bar is not None:
+            marks.append(line(at(bar[0]), y - 7, at(bar[0]), y + 7, "bar"))
+        marks.append(line(at(row.low if row.low != row.high else 0), y, at(row.high), y, f"{kind} line"))
         for value in dict.fromkeys((row.low, row.high)):
-            marks.append(dot(at(value), y + 22, 5, kind))
+            marks.append(dot(at(value), y, 5, kind))
+        top += 40
     described = "; ".join(f"{row.label}: {row.shown}" for row in rows)
-    height = base + 4
     if bar is not None:
         x = at(bar[0])
-        marks += [line(x, top + i * step + 15, x, top + i * step + 29, "bar") for i in range(len(rows))]
         anchor, shift = ("start", -2) if x < WIDTH / 2 else ("end", 2)
-        marks.append(text(x + shift, base + 14, bar[1], anchor, "bar-label"))
+        marks.append(text(x + shift, top + 10, bar[1], anchor, "bar-label"))
         described += f"; the check {bar[1]}"
-        height = base + 20
-    return Chart(name, title, f"{described}.", caption, height, tuple(marks))
+        top += 14
+    return Chart(name, title, f"{described}.", caption, top, tuple(marks))
 
 
 def _curve(
@@ -244,6 +248,13 @@ def _curve(
         along += f"H{_FRAME.x(min(value / end, 1.0)):.1f}V{_FRAME.y(k / (len(quantiles) - 1)):.1f}"
     marks.append(path(f"{along}H{_FRAME.right}", "attack line"))
     return Chart(name, title, description, caption, _HEIGHT, tuple(marks))
+
+
+def _many(number: int) -> str:
+    """Return a whole number in the few letters that an axis has room for."""
+    if number < 100_000:
+        return f"{number:,}"
+    return f"{number / 1e6:,.0f}M" if number >= 10_000_000 else f"{number / 1e6:.1f}M"
 
 
 def _short(value: Any) -> str:

@@ -100,7 +100,7 @@ def undecide_changed(results: Sequence[Result], items: Collection[str]) -> list[
         if any(file["path"] in changed for file in _files(result)):
             for check in result["checks"]:
                 if check["item"] in items and check["result"] == "passed":
-                    check.update(result="inconclusive", sentence=_CHANGED, cause=None, remedy=None)
+                    check.update(result="inconclusive", sentence=_CHANGED, cause=None, remedy=None, commands=[])
             result["verdict"] = _verdict(result)
     return sorted(changed)
 

@@ -47,7 +47,7 @@ def _row(model: Model) -> dict[str, Any]:
         "error_beside": span(_twice(model["split_half_error"]), ".4f"),
         "perfect_text": None if perfect is None else f"{span(perfect, ',.0f')} of {n_rows:,}",
         "perfect_key": "" if perfect is None or not n_rows else perfect[1] / n_rows,
-        "perfect_beside": span(_twice(model["split_half_perfect_rows"]), ",.1f"),
+        "perfect_beside": span(_twice(model["split_half_perfect_rows"]), ",.0f"),
     }
 
 

@@ -1,8 +1,8 @@
 """The page: in goes a plain report, out comes one HTML file that needs no other, no script and no network.
 
-The verdict first, with what a person decides by in a sentence and two plots; then what to do, the words of the page,
-and each model's checks, columns, plots and provenance. All text is escaped by the template engine; whatever is
-not ours is made one printable line before that.
+The verdict first, with the sentence that it is decided by and why; then what to do, two plots, the words of the page,
+and each model's checks, columns, plots and provenance. All text is escaped by the template engine; whatever is not ours
+is made one printable line before that.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pytest_draft.report.result import Report, ReportedCheck, Result
 from pytest_draft.report.svg import WIDTH
 
 _LEADING = ("perfect-rows", "errors")
-"""The plots that show what a person decides by."""
+"""The plots that show what is decided by."""
 
 _GRAVEST = ("failed", "inconclusive", "passed")
 
@@ -28,8 +28,7 @@ _GRAVEST = ("failed", "inconclusive", "passed")
 def render(report: Report) -> str:
     """Return the page of a report."""
     results = [_described(index, result) for index, result in enumerate(report["results"], start=1)]
-    leading = [result for result in results if result["lead"]]
-    first = min(leading, key=lambda one: _GRAVEST.index(one["verdict"]), default=None)
+    first = min(results, key=lambda one: (_GRAVEST.index(one["verdict"]), not one["lead"]), default=None)
     return (
         environment("pytest_draft.report")
         .get_template("report.html")
@@ -38,7 +37,8 @@ def render(report: Report) -> str:
             headlines=wording.headlines(report),
             results=results,
             first=first,
-            remedies=wording.remedies(report),
+            steps=wording.steps(report),
+            closing=wording.closing(report),
             signs=SIGNS,
             width=WIDTH,
             glossary=[(word, meaning.replace("*", "")) for word, meaning in wording.GLOSSARY],
@@ -62,9 +62,10 @@ def _described(index: int, result: Result) -> dict[str, Any]:
         "holds": result["artifact"]["holds"],
         "error": between(bounds_of(result), ".4f"),
         "perfect": None if metrics["perfect_rows"] is None else f"{metrics['perfect_rows']:,} of {metrics['n_rows']:,}",
+        "why": measured.why(result),
         "lead": [chart for name in _LEADING for chart in drawn if chart.name == name],
         "causes": list(dict.fromkeys(check["cause"] for check in result["checks"] if check["cause"])),
-        "checks": sorted(map(_explained, [result] * len(result["checks"]), result["checks"]), key=_gravity),
+        "checks": sorted((_explained(result, check) for check in result["checks"]), key=_gravity),
         "reasons": result["reasons"],
         "notes": wording.notes(result),
         "charts": [chart for chart in drawn if chart.name not in _LEADING],
@@ -85,6 +86,7 @@ def _explained(result: Result, check: ReportedCheck) -> dict[str, Any]:
     thresholds = result["policy"]["rules"].get(check["rule"], {})
     return {
         **check,
+        "sentence": wording.own_sentence(check, result["reasons"]),
         "standing": wording.standing(check),
         "waived": wording.waived(check),
         "rationale": None if known is None else known.rationale,

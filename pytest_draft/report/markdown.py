@@ -18,12 +18,13 @@ MOST_CHECKS = 200
 
 _SIGNS = {"failed": "❌", "inconclusive": "❓", "warning": "⚠️", "waived": "📝", "passed": "✅"}
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;"}
+_UNSAFE_IN_BLOCKS = frozenset("<>`")
 _SPECIAL = re.compile(r"[\\`*_{}\[\]#~@$^!=+]|:(?=\S)|(?<=www)\.", re.IGNORECASE)
 
 
 def render(report: Report) -> str:
     """Return the Markdown of a report."""
-    parts = [*_verdicts(report), *_checks(report), *_measured(report), *_slices(report)]
+    parts = [*_verdicts(report), *_checks(report), *_undecided(report), *_measured(report), *_slices(report)]
     parts += [*_waivers(report), *_not_run(report)]
     parts += [*_what_to_do(report), *_judged(report), *_details(report)]
     return "\n".join(parts) + "\n"
@@ -55,11 +56,21 @@ def _checks(report: Report) -> Iterator[str]:
     for result, check in wording.worst_first(report):
         stands = wording.standing(check)
         said = f"{stands}: {check['result']}" if stands == "warning" else stands
-        cells = (result["artifact"]["path"], check["rule"], result["adversary"], check["sentence"])
+        sentence = wording.own_sentence(check, result["reasons"]) or "the reason is below"
+        cells = (result["artifact"]["path"], check["rule"], result["adversary"], sentence)
         rows.append((f"{_SIGNS[stands]} {said}", *map(escaped, cells)))
     yield from _table(
         "Checks", ("Result", "Model", "Rule", "Adversary", "What was found"), rows, "checks, none worse than these,"
     )
+
+
+def _undecided(report: Report) -> Iterator[str]:
+    lines = [
+        f"- **{escaped(result['artifact']['path'])} (adversary: {escaped(result['adversary'])})**: {escaped(reason)}"
+        for result in report["results"]
+        for reason in result["reasons"]
+    ]
+    yield from _section("Why checks are undecided", lines)
 
 
 def _measured(report: Report) -> Iterator[str]:
@@ -108,9 +119,20 @@ def _not_run(report: Report) -> Iterator[str]:
 
 
 def _what_to_do(report: Report) -> Iterator[str]:
-    remedies = wording.remedies(report).items()
-    lines = [f"- {', '.join(map(escaped, models))}: {escaped(remedy)}" for remedy, models in remedies]
-    yield from _section("What to do", lines)
+    steps = wording.steps(report)
+    blocking = [line for step in steps if step.blocks for line in _step(step)]
+    yield from _section("What to do", [*blocking, *(f"- {escaped(sentence)}" for sentence in wording.closing(report))])
+    yield from _section("What else is advised", [line for step in steps if not step.blocks for line in _step(step)])
+
+
+def _step(step: wording.Step) -> Iterator[str]:
+    """Yield what to do as an item of a list, with its commands in blocks that can be copied."""
+    models = ", ".join(map(escaped, step.models))
+    yield f"- {models}: {escaped(step.remedy)}." if step.remedy else f"- {models}:"
+    for line, does in step.commands:
+        yield from ("", f"  {escaped(wording.begun(does))}:", "")
+        in_block = line.isprintable() and not _UNSAFE_IN_BLOCKS & set(line)
+        yield from ("  ```sh", f"  {harmless(line, None)}", "  ```", "") if in_block else (f"  {escaped(line)}", "")
 
 
 def _judged(report: Report) -> Iterator[str]:

@@ -12,9 +12,9 @@ from pytest_draft.foreign_text import harmless
 from pytest_draft.report import ambiguity
 from pytest_draft.report.bounds import between, bounds_of, span
 from pytest_draft.report.result import Result
-from pytest_draft.report.wording import counted, share
+from pytest_draft.report.wording import begun, counted, share, standing
 
-COLUMN_HEADINGS = ("Column", "Right", "Right in other people's rows", "Error")
+COLUMN_HEADINGS = ("Column", "Right", "Right in other rows", "Error")
 """What the cells of `columns` are."""
 
 SLICE_HEADINGS = ("Slice", "Rows", "Error", "Split-half error", "Perfect rows", "Singled out")
@@ -22,24 +22,35 @@ SLICE_HEADINGS = ("Slice", "Rows", "Error", "Split-half error", "Perfect rows", 
 
 
 def decision(result: Result) -> str:
-    """Return the sentence that a person decides by: how many people's rows come back, and how many anyhow."""
+    """Return the sentence that a person decides by: how many rows come back, and how many anyhow."""
     metrics = result["metrics"]
     perfect = bounds_of(result, "perfect_rows")
     if perfect is None:
-        why = f": {harmless(result['reasons'][0])}" if result["reasons"] else ""
-        return f"Nobody knows how many people's rows come back{why}."
+        if result["solver_status"] == "not asked":
+            return "The policy asks for no attack, so none was run."
+        return "It is not known how many rows come back."
     comes = "comes" if perfect[1] == 1 else "come"
-    said = f"{between(perfect, ',')} of {metrics['n_rows']:,} people's rows {comes} back"
+    said = begun(f"{between(perfect, ',')} of {counted(metrics['n_rows'], 'row')} {comes} back")
     others = metrics["split_half_perfect_rows"]
-    said = _begun(said) + ("" if others is None else f"; other people's rows would match {others:,.0f} by chance")
-    if result["verdict"] == "inconclusive":
-        return f"{said}. That is not the last word: {_first_reason(result)}."
-    return f"{said}."
+    said += "." if others is None else f"; other rows like these would match {others:,.0f} by chance."
+    of_rows = [check["result"] for check in result["checks"] if check["rule"] == "perfect-rows"]
+    is_open = result["verdict"] == "inconclusive" or (result["verdict"] == "failed" and "inconclusive" in of_rows)
+    return f"{said} This number is not final." if is_open else said
 
 
-def _first_reason(result: Result) -> str:
-    undecided = [check["sentence"] for check in result["checks"] if check["result"] == "inconclusive"]
-    return harmless([*result["reasons"], *undecided, "some of it could not be decided"][0])
+def why(result: Result) -> list[str]:
+    """Return why a result did not pass, in sentences: what failed and by what, or what is in doubt."""
+    verdict, reasons = result["verdict"], result["reasons"][:1]
+    if verdict == "passed":
+        return []
+    deciding = [check for check in result["checks"] if standing(check) == verdict]
+    if verdict == "inconclusive":
+        reasons += [f"{check['rule']}: {check['sentence']}" for check in deciding]
+        return [f"{harmless(reason, None)}." for reason in reasons[:1]]
+    told = any(check["rule"] == "perfect-rows" for check in deciding)  # by `decision`
+    sentences = [] if told else [f"{check['rule']} failed: {check['sentence']}." for check in deciding[:1]]
+    causes = [check["cause"] for check in deciding if check["cause"]]
+    return [*(harmless(one, None) for one in sentences), *(f"{begun(harmless(one))}." for one in causes[:1])]
 
 
 def about(result: Result) -> list[str]:
@@ -53,14 +64,14 @@ def about(result: Result) -> list[str]:
         ]
         sentences.append(f"The attack's error is {error}{_beside(guesses)}.")
     if metrics["singled_out_rows"] is not None:
-        single, unique = f"{metrics['singled_out_rows']:,}", f"{metrics['unique_rows']:,}"
-        sentences.append(f"Of the {unique} rows that are unique in the training data, {single} come back.")
+        single = f"{metrics['singled_out_rows']:,} {'comes' if metrics['singled_out_rows'] == 1 else 'come'} back"
+        sentences.append(f"Of the {metrics['unique_rows']:,} rows that are unique in the training data, {single}.")
     if metrics["certain_rows"]:
         at_least = "" if metrics["certain_rows_exact"] else "At least "
         are, them = ("is", "it") if metrics["certain_rows"] == 1 else ("are", "them")
         why = f"every dataset of the stated domain that is consistent with the file contains {them}"
         sentences.append(f"{at_least}{counted(metrics['certain_rows'], 'row')} {are} certain: {why}.")
-    return [*sentences, *(f"{_begun(part)}." for part in whole_row_phrases(metrics))]
+    return [*sentences, *(f"{begun(part)}." for part in whole_row_phrases(metrics))]
 
 
 def whole_row_phrases(metrics: Mapping[str, Any]) -> list[str]:
@@ -89,16 +100,16 @@ def whole_row_phrases(metrics: Mapping[str, Any]) -> list[str]:
 
 
 def columns(result: Result) -> list[tuple[str, str, str, str]]:
-    """Return the columns of a result as cells, those first of which most comes back that others' rows do not have."""
+    """Return the columns of a result as cells, those first of which most comes back that other rows do not have."""
     return [_cells(column) for column in _by_worth(result)]
 
 
 def best_columns(result: Result) -> str | None:
-    """Return a sentence on the columns of which most comes back that other people's rows do not have; None for none."""
+    """Return a sentence on the columns of which most comes back that other rows do not have; None for none."""
     best = [_cells(column) for column in _by_worth(result) if column.beyond > 0][:3]
     if not best:
         return None
-    named = (f"{harmless(name)} ({right} right, {others} in other people's rows)" for name, right, others, _ in best)
+    named = (f"{harmless(name)} ({right} right, {others} in other rows)" for name, right, others, _ in best)
     return f"Most comes back of: {'; '.join(named)}."
 
 
@@ -249,11 +260,6 @@ def error_text(result: Result, name: str = "reconstruction_error") -> str:
 def number(value: float | None, form: str = ".4f") -> str:
     """Return a figure as it is shown."""
     return "-" if value is None else f"{value:{form}}"
-
-
-def _begun(phrase: str) -> str:
-    """Return a phrase as the beginning of a sentence."""
-    return phrase[0].upper() + phrase[1:]
 
 
 def _beside(guesses: Iterable[tuple[float | None, str]]) -> str:

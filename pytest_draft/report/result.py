@@ -184,6 +184,7 @@ def result_of(examination: Examination, checks: Iterable[Check], policy: Policy,
                 "sentence": check.sentence,
                 "cause": check.cause,
                 "remedy": check.remedy,
+                "commands": [asdict(one) for one in check.commands],
                 "severity": check.severity,
                 "asked_by": policy.asked_by(check.rule),
                 "waiver": None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pytest_draft.foreign_text import harmless
@@ -15,7 +16,7 @@ STANDINGS = ("failed", "inconclusive", "warning", "waived", "passed")
 HOW_TO_READ = (
     "The reconstruction error is the attacker's: the lower it is, the more of the training data was rebuilt. It is "
     "read beside the split-half baseline, which is how close one random half of the training data comes to the other "
-    "half, so what other people's rows are worth, and beside guesses drawn at random."
+    "half, so what other rows like these are worth, and beside guesses drawn at random."
 )
 
 NO_PROOF = (
@@ -70,17 +71,22 @@ def headlines(report: Report) -> list[tuple[str, str]]:
     if report["not_run"]:
         number = counted(len(report["not_run"]), "planned check")
         found.append(("inconclusive", f"Not cleared for release: {number} did not run."))
+    found += [(verdict, sentence) for verdict, sentence, _, _ in _models(report)]
+    if not found:
+        found.append(("inconclusive", "Not cleared for release: no model was judged."))
+    return sorted(found, key=lambda pair: STANDINGS.index(pair[0]))
+
+
+def _models(report: Report) -> Iterator[tuple[str, str, str, list[Result]]]:
+    """Yield how each model stands, the sentence that says so, its name, and its results."""
     by_path: dict[str, list[Result]] = {}
     for result in report["results"]:
         by_path.setdefault(result["artifact"]["path"], []).append(result)
     for path, results in by_path.items():
         verdict = next(one for one in STANDINGS if one in {result["verdict"] for result in results})
-        file = file_of(results[0]["artifact"])
+        file, name = file_of(results[0]["artifact"]), harmless(path)
         not_all = any(check.startswith(f"{file}::") for check in report["not_run"])
-        found.append(_headline(harmless(path), verdict, results, not_all))
-    if not found:
-        found.append(("inconclusive", "Not cleared for release: no model was judged."))
-    return sorted(found, key=lambda pair: STANDINGS.index(pair[0]))
+        yield *_headline(name, verdict, results, not_all), name, results
 
 
 def _headline(name: str, verdict: str, results: Sequence[Result], not_all: bool) -> tuple[str, str]:
@@ -104,7 +110,7 @@ def _headline(name: str, verdict: str, results: Sequence[Result], not_all: bool)
             passed = f"{standings.count('passed'):,} of the {counted(len(standings), 'check')} that ran passed"
             return verdict, f"Not cleared for release: {name}. Not all of its checks ran; {passed}{besides}."
         return verdict, f"Undecided, which the policy allows: {name}. {of_all} could not be decided{besides}."
-    if warnings and "passed" not in standings:
+    if warnings and not waived and "passed" not in standings:
         return "warning", f"Nothing stops {name}, because the policy only warns: {of_all} passed{besides}."
     if waived:
         return "waived", f"Releasing {name} rests on waivers: {of_all} passed{besides}."
@@ -118,11 +124,11 @@ GLOSSARY = (
         "how far the rebuilt rows lie from the true ones, on average over all values, as a share of each column's "
         "range. It is the attacker's error: the lower, the more was given away",
     ),
-    ("perfect row", "a rebuilt row that is some person's row, with all values right (numbers to within 1 %)"),
+    ("perfect row", "a rebuilt row that is a row of the training data, with all values right (numbers to within 1 %)"),
     (
         "split-half",
-        "other people's rows: how close one random half of the training data comes to the other half. Someone with "
-        "equally many such rows but no file would get this close",
+        "how close one random half of the training data comes to the other half. Someone with equally many other rows "
+        "like these, but no file, would get this close",
     ),
     ("certain row", "a row found in every dataset consistent with the file: the file alone proves it"),
 )
@@ -154,21 +160,74 @@ def not_read(result: Result) -> str | None:
     return f"scanned only for training data and fitted trees: {', '.join(paths[:_MOST_PATHS])}{more}"
 
 
-def remedies(report: Report) -> dict[str, list[str]]:
-    """Return what to do about the checks that did not pass, each with the models that it is about.
+@dataclass(frozen=True)
+class Step:
+    """What to do about checks that did not pass."""
+
+    remedy: str
+    """A sentence without commands and full stop; can be empty."""
+    commands: tuple[tuple[str, str], ...]
+    """Lines for a shell, each with what it is for, as a sentence's beginning."""
+    models: tuple[str, ...]
+    blocks: bool
+    """Whether one of the checks keeps its model from being released, so that it is no warning."""
+
+
+def steps(report: Report) -> list[Step]:
+    """Return what to do about the checks that did not pass.
 
     What has the most effect comes first: what answers the gravest check, and of these, what answers the most of them.
+    What could decide more checks of a model that has failed changes nothing, and is left out.
     """
-    models: dict[str, list[str]] = {}
-    answered: dict[str, list[int]] = {}
+    answered: dict[tuple[str, tuple[tuple[str, str], ...]], list[tuple[int, str]]] = {}
     for result, check in worst_first(report):
-        if check["remedy"] and standing(check) != "passed":
-            path, grave = result["artifact"]["path"], STANDINGS.index(standing(check))
-            if path not in models.setdefault(check["remedy"], []):
-                models[check["remedy"]].append(path)
-            answered.setdefault(check["remedy"], []).append(grave)
-    effect = {remedy: (min(gravities), -gravities.count(min(gravities))) for remedy, gravities in answered.items()}
-    return {remedy: models[remedy] for remedy in sorted(models, key=effect.__getitem__)}
+        open_ = check["result"] == "inconclusive"
+        if not check["remedy"] or check["result"] == "passed" or (open_ and result["verdict"] == "failed"):
+            continue
+        commands = tuple((one["line"], one["does"]) for one in check.get("commands", ()))
+        said = check["remedy"].removesuffix("; ".join(f"{does}: {line}" for line, does in commands)).removesuffix("; ")
+        answers = STANDINGS.index(standing(check)), result["artifact"]["path"]
+        answered.setdefault((said, commands), []).append(answers)
+    found = []
+    for (said, commands), checks in answered.items():
+        gravities, models = zip(*checks, strict=True)
+        gravest = min(gravities)
+        step = Step(begun(said), commands, tuple(dict.fromkeys(models)), gravest < STANDINGS.index("warning"))
+        found.append((gravest, -gravities.count(gravest), step))
+    return [step for *_, step in sorted(found, key=lambda one: one[:2])]
+
+
+def closing(report: Report) -> list[str]:
+    """Return what to do with each model of which no check asks for anything: release it, or find out why not."""
+    asked = {harmless(path) for step in steps(report) if step.blocks for path in step.models}
+    said = []
+    for stands, _, name, results in _models(report):
+        if name in asked:
+            continue
+        if stands == "passed":
+            policies = " and ".join(dict.fromkeys(result["policy"]["name"] for result in results))
+            said.append(f"You can release {name} if the policy {policies} is right for whoever gets the file.")
+        elif stands == "waived":
+            said.append(f"Before you release {name}, make sure that the reason of each waiver still holds.")
+        elif stands == "warning":
+            said.append(f"The policy only warns: decide by the warnings whether to release {name}.")
+        elif stands == "inconclusive":
+            said.append(
+                f"No answer is no pass: {name} stays undecided until its reason is resolved. Then judge it again."
+            )
+        else:
+            said.append(f"Do not release {name}: read what failed.")
+    return said
+
+
+def own_sentence(check: ReportedCheck, reasons: Sequence[str]) -> str:
+    """Return what a check says besides the reasons that its whole result is undecided for; empty for nothing."""
+    said: str = check["sentence"]
+    if check["result"] != "inconclusive":
+        return said
+    for reason in reasons:
+        said = said.replace(f"; {reason}", "")
+    return "" if said in reasons else said
 
 
 def share(value: float) -> str:
@@ -182,6 +241,11 @@ def waived(check: ReportedCheck) -> str | None:
     """Return who answers for a check that did not pass, until when and why; None where nobody does."""
     waiver = check["waiver"]
     return None if waiver is None else answered(waiver["expires"], waiver["owner"], waiver["reason"])
+
+
+def begun(phrase: str) -> str:
+    """Return a phrase as the beginning of a sentence."""
+    return phrase[:1].upper() + phrase[1:]
 
 
 def counted(number: int, noun: str) -> str:

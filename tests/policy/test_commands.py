@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from pytest_draft.__main__ import main
 from pytest_draft.examine.flow import examine
 from pytest_draft.facts.case import Case
 from pytest_draft.policy.policy import Policy, read_policy
-from pytest_draft.policy.remedies import commands
+from pytest_draft.policy.remedies import Command, commands, told
 from pytest_draft.policy.verdict import judge
 
 POLICY = Policy("ours", "by hand", {"reconstruction-error": {"max_error": 1.0}})
@@ -43,11 +44,12 @@ def examined(tmp_path, monkeypatch):
     return judged
 
 
-def named(remedy: str) -> dict[str, list[str]]:
-    """Return the arguments of the commands in a remedy, by command."""
+def named(commands: Iterable[Command]) -> dict[str, list[str]]:
+    """Return the arguments of commands, by command."""
     found = {}
-    for part in remedy.replace(" looks for", "\n").replace(" takes out", "\n").split("python -m pytest_draft ")[1:]:
-        command, *arguments = shlex.split(part.partition("\n")[0])
+    for one in commands:
+        python, module, package, command, *arguments = shlex.split(one.line)
+        assert (python, module, package) == ("python", "-m", "pytest_draft")
         found[command] = arguments
     return found
 
@@ -56,7 +58,8 @@ def named(remedy: str) -> dict[str, list[str]]:
 def test_a_failures_remedy_names_commands_that_work_when_run(examined, capsys):
     (check,) = judge(examined(), POLICY)
     assert check.result == "failed"
-    asked = named(check.remedy)
+    asked = named(check.commands)
+    assert check.remedy.endswith(f"; {told(check.commands)}")
     assert asked == {
         "advise": ["my model.joblib", "--data", "train.csv", "--target", "the label"],
         "harden": ["my model.joblib", "my model-hardened.joblib", "--data", "train.csv", "--target", "the label"],
@@ -83,8 +86,8 @@ def test_a_policy_is_named_as_the_command_line_does(examined, name, shown, tmp_p
     shipped = Path(__file__).parents[2] / "rules" / "default.toml"
     Path("own.toml").write_text(shipped.read_text(encoding="utf-8"), encoding="utf-8")
     policy = replace(read_policy(Path("own.toml")), source=name)
-    remedies = {check.remedy for check in judge(examined(), policy) if check.rule == "reconstruction-error"}
-    assert named(remedies.pop())["advise"][-len(shown) :] == shown
+    found = {check.commands for check in judge(examined(), policy) if check.rule == "reconstruction-error"}
+    assert named(found.pop())["advise"][-len(shown) :] == shown
 
 
 @pytest.mark.nightly
@@ -116,7 +119,13 @@ def test_hardening_is_not_advised_for_a_file_that_holds_nothing_to_take_out(exam
     examination = examined()
     published = examination.artifact.published
     hardened = replace(published, seeded=0, draws=None, counts=None, answers="shares")
-    for told, kept in ((published, True), (hardened, False), (replace(hardened, left=True), True)):
-        one = replace(examination, artifact=replace(examination.artifact, published=told))
+    found_again = replace(hardened, seeded=5, draws="rows", found=7)
+    for told_by_file, kept in (
+        (found_again, False),
+        (published, True),
+        (hardened, False),
+        (replace(hardened, left=True), True),
+    ):
+        one = replace(examination, artifact=replace(examination.artifact, published=told_by_file))
         assert ("harden" in named(commands(one))) is kept
         assert "advise" in named(commands(one))

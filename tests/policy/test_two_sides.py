@@ -16,6 +16,7 @@ from pytest_draft.facts.findings import Part
 from pytest_draft.policy.bar import Bar
 from pytest_draft.policy.ideal import rows_of_ideal
 from pytest_draft.policy.policy import Policy, default_policy
+from pytest_draft.policy.remedies import Command
 from pytest_draft.policy.rule import Outcome
 from pytest_draft.policy.rules import RULES
 from pytest_draft.policy.verdict import check_rule
@@ -134,13 +135,28 @@ def test_what_only_an_attack_leaves_open_names_the_command_that_gives_it_more_ti
     command = "python -m pytest --draft-forest m.joblib --draft-data 'my train.csv' --draft-target income "
     command += "--draft-seed 3 --draft-budget 240"
     near = replace(found(ideal=replace(FAR, least_error=0.05)), case=given)
-    assert (
-        check_rule(near, default_policy(), "reconstruction-error").remedy
-        == f"more time may show that it fails: {command}"
-    )
+    to_see = "to see with more time whether it"
+    said = check_rule(near, default_policy(), "reconstruction-error")
+    assert said.remedy == f"{to_see} fails: {command}"
+    assert said.commands == (Command(command, f"{to_see} fails"),)
     open_ = replace(found(ideal=None, ambiguity=None), case=given)
-    assert check_rule(open_, default_policy(), "reconstruction-error").remedy == f"more time may decide it: {command}"
+    assert check_rule(open_, default_policy(), "reconstruction-error").remedy == f"{to_see} passes: {command}"
     assert check_rule(found(ideal=None), default_policy(), "reconstruction-error").remedy is None  # data in memory
+    without = "4 s ended before there was a dataset"
+    nothing = replace(open_, findings=None, solver_status="no solution", reasons=(without,), shortfalls=())
+    for rule in ("reconstruction-error", "perfect-rows"):
+        assert check_rule(nothing, default_policy(), rule).remedy == f"{to_see} passes: {command}"
+    unread = replace(nothing, reasons=(without, "another reason"))
+    assert check_rule(unread, default_policy(), "reconstruction-error").commands == ()
+    refused = replace(nothing, solver_status="refused")
+    assert check_rule(refused, default_policy(), "reconstruction-error").commands == ()
+    converged = replace(near, shortfalls=(), reasons=())
+    assert check_rule(converged, default_policy(), "reconstruction-error").commands == ()  # more time changes nothing
+    forest = replace(converged, artifact=replace(near.artifact, kind="RandomForestClassifier"))
+    helps = [one.line.split()[3] for one in check_rule(forest, default_policy(), "reconstruction-error").commands]
+    assert helps == ["advise", "harden"]
+    short = replace(forest, shortfalls=near.shortfalls, reasons=near.reasons)
+    assert check_rule(short, default_policy(), "reconstruction-error").commands[-1] == said.commands[-1]
     damaged = replace(near, reasons=(*near.reasons, "another reason"))
     assert check_rule(damaged, default_policy(), "reconstruction-error").remedy is None
 

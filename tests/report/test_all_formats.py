@@ -25,6 +25,8 @@ def hostile(value: object) -> object:
         "sentence",
         "cause",
         "remedy",
+        "line",
+        "does",
         "source",
         "name",
         "rows_measured_on",
@@ -49,6 +51,8 @@ def attacked(report, waived) -> dict:
     for result in report["results"]:
         result["notes"] = ["x"]
         waived(result["checks"][0])
+        for check in result["checks"]:
+            check["commands"] = [{"line": "x", "does": "x"}]
         if "groups" in result["entropy"]:
             result["entropy"]["groups"] = [{"name": "class x", "rows": 3, "mean": 0.5, "lowest": 0.1}]
     return {**hostile(report), "tool": report["tool"]}

@@ -102,6 +102,15 @@ def test_both_figures_and_the_bar_are_told():
     )
 
 
+@pytest.mark.parametrize(("least", "says"), [(0.0, False), (0.00004, False), (0.00006, True)])
+def test_a_limit_that_is_no_limit_is_neither_told_nor_drawn(least, says):
+    nothing = result(ideal=Ideal(least, 100.0, error_without_file=0.5, perfect_rows_without_file=0.0), informed=None)
+    assert any(one.startswith("No attacker gets closer") for one in ambiguity.short(nothing)) is says
+    errors, rows = charts(nothing)[:2]
+    assert ("no attacker gets closer" in errors.description) is says
+    assert "no attacker rebuilds more" not in rows.description
+
+
 def test_the_limit_that_is_told_and_drawn_is_the_one_that_the_file_is_judged_by():
     one = result(informed=replace(INFORMED, matched_error=0.5))
     (check,) = one["checks"]
@@ -178,7 +187,7 @@ def test_numbers_that_come_back_exactly_are_bounded_too():
 
 def test_parts_are_told_in_a_table_the_whole_first():
     cells = ambiguity.parts(result())
-    assert cells[0] == ("everything", "100", "0.0210", "12.5", "-")
+    assert cells[0] == ("everything", "100", "0.0210", "12", "-")
     assert len(cells) > 2
     assert all(len(one) == len(ambiguity.HEADINGS) for one in cells)
 
@@ -189,7 +198,7 @@ def test_the_page_has_a_section_and_both_plots_show_the_bound():
     assert "By every dataset that explains the file: all rows, and parts of the data" in page
     drawn = {chart.name: chart.description for chart in charts(result())}
     assert "no attacker gets closer: 0.0210" in drawn["errors"]
-    assert "no attacker rebuilds more: 12.5" in drawn["perfect-rows"]
+    assert "no attacker rebuilds more: 12;" in drawn["perfect-rows"]
 
 
 def test_markdown_and_the_terminal_tell_it_in_short():
@@ -246,8 +255,12 @@ def test_what_only_somebody_knows_who_knows_the_draws_is_not_called_proved():
 
 
 def test_the_spread_over_rows_is_told_where_it_is_known():
-    told = "the most exposed row is guessed with an error of 0.0000, a tenth of the rows with 0.0100 or less, half of"
-    assert told in " ".join(ambiguity.sentences(result()))
+    told = "the most exposed row 0.0000; a tenth of the rows, at most 0.0100; half of the rows, at most 0.0500."
+    assert f"Such an attacker's error row by row: {told}" in ambiguity.sentences(result())
+    alike = replace(INFORMED, row_errors=(0.0,) * 60 + (0.5,) * 41)
+    assert "Such an attacker's error row by row: half of the rows, at most 0.0000." in ambiguity.sentences(
+        result(informed=alike)
+    )
     assert "exposed" not in " ".join(ambiguity.sentences(result(informed=replace(INFORMED, row_errors=None))))
 
 

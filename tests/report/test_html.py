@@ -87,43 +87,105 @@ def test_each_plot_tells_in_words_what_it_shows(page):
 
 def test_the_page_begins_with_the_verdict_and_what_a_person_decides_by_and_ends_with_details(only):
     text = html.render(only("leaking"))
-    order = ("<h1", 'class="lead"', "<svg", "What to do", "At a glance", "Five words", "<h3>Checks", "<h4><span")
+    order = ("<h1", 'class="lead"', "Why:", "What to do", "<svg", "Five words", "<h3>Checks", "<h4><span")
     order += ("Which columns come back", "<h3>Plots", "Provenance", "All figures")
     places = [text.index(one) for one in order]
     assert places == sorted(places)
     assert "Do not release" in text[places[0] : places[1]]
-    begin = text[places[1] : places[3]]
-    assert "40 of 40 people&#39;s rows come back; other people&#39;s rows would match " in begin
+    begin = text[places[1] : places[5]]
+    assert "40 of 40 rows come back; other rows like these would match " in begin
     assert begin.count("<svg") == 2
-    assert begin.index("Perfect rows beside") < begin.index("Reconstruction error beside")
-    assert text.count("people&#39;s rows come back") == 1  # each sentence once
-    assert text.count("Perfect rows beside their baselines</h4>") == 1
+    assert begin.index("Rows that come back, all values right") < begin.index("Error of the rebuilt rows")
+    assert text.count("40 of 40 rows come back") == 1  # each sentence once
+    assert text.count("Rows that come back, all values right</h3>") == 1
+    assert text.count("The file stores the class counts of every node") == 1
+    assert "At a glance" not in text  # of one model
 
 
 def test_of_several_models_the_gravest_is_told_first_and_each_has_its_sentence(report):
     report["results"].reverse()
     text = html.render(report)
     begin = text[text.index('class="lead"') : text.index("<main>")]
-    assert "models/leaking.joblib, adversary artifact: 40 of 40 people&#39;s rows come back" in begin
-    assert text.count("people&#39;s rows come") == 4  # one of each model
-    assert text.count("Nobody knows how many people&#39;s rows come back: ") == 1
+    assert "models/leaking.joblib, adversary artifact: 40 of 40 rows come back" in begin
+    assert text.count("rows come back;") + text.count("row comes back;") == 3  # one of each model that was measured
+    assert text.count("It is not known how many rows come back.") == 1
+    assert "At a glance" in text
 
 
 def test_a_file_that_was_not_measured_says_so_first(only):
     text = html.render(only("broken"))
     begin = text[text.index("<h1") : text.index("<main>")]
-    assert "Nobody knows how many people&#39;s rows come back: " in begin
-    assert "<svg" not in begin
+    assert "It is not known how many rows come back." in begin
+    assert "Why:</strong> broken.joblib: corrupt: " in begin
+    assert text.count("broken.joblib: corrupt: ") == 1  # once, and not in each of its checks
+    assert "No answer is no pass: models/broken.joblib stays undecided" in text
+    assert "<svg" not in text
+    assert "Five words" not in text
+
+
+def test_a_policy_without_an_attack_is_not_said_to_leave_something_unknown(only):
+    report = only("broken")
+    (result,) = report["results"]
+    result["solver_status"] = "not asked"
+    assert measured.decision(result) == "The policy asks for no attack, so none was run."
+
+
+def test_a_failure_that_is_not_about_rows_that_come_back_says_which_check_failed(only):
+    report = only("leaking")
+    (result,) = report["results"]
+    by_rule = {check["rule"]: check for check in result["checks"]}
+    assert measured.why(result) == [
+        "The file stores the class counts of every node of 20 trees, each grown on all rows."
+    ]
+    by_rule["perfect-rows"]["result"] = "inconclusive"
+    assert measured.why(result)[0].startswith("reconstruction-error failed: the attack rebuilds")
+    assert measured.decision(result).endswith(" This number is not final.")
+
+
+def test_reasons_of_the_whole_result_are_not_told_again_by_each_check(only):
+    report = only("leaking")
+    (result,) = report["results"]
+    ended = "the attack was ended after 2.2 s, because the verdict is certain: the rule perfect-rows has failed"
+    result["reasons"] = [ended]
+    result["checks"][0].update(result="inconclusive", sentence=f"a better attack might get closer; {ended}")
+    result["checks"][2].update(result="inconclusive", sentence=ended)
+    text = Page(html.render(report)).text
+    assert text.count("the attack was ended after") == 1
+    assert "a better attack might get closer" in text
+
+
+def test_a_passed_page_says_what_to_do_and_no_warning_is_called_most_effective(only):
+    report = only("quiet")
+    text = Page(html.render(report)).text
+    assert "You can release models/quiet.joblib if the policy " in text
+    assert "What else is advised" not in text
+    report["results"][0]["checks"][0].update(result="failed", severity="warning", remedy="set it to None")
+    text = Page(html.render(report)).text
+    assert text.index("You can release") < text.index("What else is advised") < text.index("Set it to None.")
+    assert "most effective" not in text
+
+
+def test_commands_stand_in_blocks_by_themselves(only):
+    report = only("leaking")
+    line, does = "python -m pytest_draft advise 'a b.joblib' --data <x>.csv", "to find settings that pass"
+    for check in report["results"][0]["checks"][:2]:
+        check.update(remedy=f"retrain; {does}: {line}", commands=[{"line": line, "does": does}])
+    (step,) = [step for step in wording.steps(report) if step.commands]
+    assert (step.remedy, step.commands, step.blocks) == ("Retrain", ((line, does),), True)
+    page = html.render(report)
+    assert page.count("<code>python -m pytest_draft advise &#39;a b.joblib&#39; --data &lt;x&gt;.csv</code>") == 1
+    assert "To find settings that pass:" in page
 
 
 def test_an_inconclusive_figure_is_never_told_as_the_last_word(only):
     report = only("quiet")
     (result,) = report["results"]
     result["verdict"], result["reasons"] = "inconclusive", ["the time was out"]
-    assert "come back; other people's rows would match" in measured.decision(result)
-    assert measured.decision(result).endswith(". That is not the last word: the time was out.")
+    assert "come back; other rows like these would match" in measured.decision(result)
+    assert measured.decision(result).endswith(". This number is not final.")
+    assert measured.why(result) == ["the time was out."]
     result["baselines"]["perfect_rows_bounds"] = [3, 7]
-    assert measured.decision(result).startswith("Between 3 and 7 of 40 people's rows come back")
+    assert measured.decision(result).startswith("Between 3 and 7 of 40 rows come back")
 
 
 def test_the_words_of_the_glossary_are_five_that_the_page_uses(only):
@@ -145,8 +207,8 @@ def test_columns_are_told_by_how_much_more_comes_back_than_strangers_have(only):
     assert cells[1][2] == "not known"
     assert "&lt;b&gt;&amp;x" in html.render(report)
     assert measured.best_columns(report["results"][0]) == (
-        "Most comes back of: <b>&x (more than 99 % right, 25 % in other people's rows); "
-        "half (75 % right, not known in other people's rows)."
+        "Most comes back of: <b>&x (more than 99 % right, 25 % in other rows); "
+        "half (75 % right, not known in other rows)."
     )
 
 
@@ -168,7 +230,16 @@ def test_remedies_are_in_the_order_of_their_effect(only):
     result["checks"] = [
         {**check, "result": "failed", "severity": severity, "remedy": remedy} for severity, remedy in said
     ]
-    assert list(wording.remedies(report)) == ["c", "b", "a"]
+    assert [(step.remedy, step.blocks) for step in wording.steps(report)] == [("C", True), ("B", True), ("A", False)]
+
+
+def test_a_file_that_failed_is_not_told_how_its_open_checks_could_be_decided(only):
+    report = only("leaking")
+    (result,) = report["results"]
+    result["checks"][0].update(result="inconclusive", remedy="more time")
+    assert "More time" not in [step.remedy for step in wording.steps(report)]
+    result["verdict"] = "inconclusive"
+    assert "More time" in [step.remedy for step in wording.steps(report)]
 
 
 def test_passed_checks_are_shown_with_the_reason_of_their_rule_and_its_thresholds(only):
@@ -228,6 +299,28 @@ def test_everything_is_drawn_inside_its_plot(only, with_plots):
                 down = [float(mark.attributes[key]) for key in ("y", "y1", "y2", "cy") if key in mark.attributes]
                 assert all(0 <= x <= WIDTH for x in across)
                 assert all(0 <= y <= chart.height for y in down)
+
+
+@pytest.mark.parametrize(("most", "told"), [(3, "3"), (98_000, "98,000"), (120_000, "0.1M"), (1_234_567_890, "1,235M")])
+def test_numbers_of_leaves_have_room_beside_their_axis(only, with_plots, most, told):
+    result = with_plots(only("leaking")["results"][0])
+    result["leaf_sizes"]["leaves"] = [most, *[0] * (len(result["leaf_sizes"]["leaves"]) - 1)]
+    (chart,) = [chart for chart in charts(result) if chart.name == "leaf-sizes"]
+    (tick,) = [mark for mark in chart.marks if mark.text == told]
+    assert float(tick.attributes["x"]) >= 7 * len(told)
+
+
+def test_a_value_that_is_too_long_for_its_line_stands_below_its_label(only):
+    result = only("leaking")["results"][0]
+    places = {}
+    for most in (40, 123_456_789):
+        result["metrics"]["n_rows"] = most
+        result["baselines"]["perfect_rows_bounds"] = [most // 3, most - 1]
+        (chart,) = [chart for chart in charts(result) if chart.name == "perfect-rows"]
+        label, value = [mark for mark in chart.marks if mark.attributes.get("class") == "strong"]
+        places[most] = float(value.attributes["y"]) - float(label.attributes["y"])
+    assert places[40] == 0
+    assert places[123_456_789] >= 15
 
 
 def test_the_attack_lies_left_of_the_bar_where_its_error_fails(only):

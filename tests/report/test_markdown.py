@@ -49,8 +49,25 @@ def test_figures_stand_beside_their_baselines(only):
     report = only("leaking")
     metrics, text = report["results"][0]["metrics"], markdown.render(report)
     assert f"one half of the training data lies {metrics['split_half_error']:.4f} from the other" in text
-    others = f"other people's rows would match {metrics['split_half_perfect_rows']:.0f} by chance"
-    assert f"people's rows come back; {others}" in text
+    others = f"other rows like these would match {metrics['split_half_perfect_rows']:.0f} by chance"
+    assert f"rows come back; {others}" in text
+
+
+def test_commands_stand_in_blocks_and_reasons_once(only):
+    report = only("leaking")
+    (result,) = report["results"]
+    given = {"line": "python -m pytest --draft-forest 'a b'", "does": "to give it more time"}
+    remedy = f"{given['does']}: {given['line']}"
+    result.update(verdict="inconclusive", reasons=["the time was out"])
+    result["checks"] = [
+        {**check, "result": "inconclusive", "sentence": "the time was out", "remedy": remedy, "commands": [given]}
+        for check in result["checks"]
+    ]
+    lines = markdown.render(report).splitlines()
+    at = lines.index("  python -m pytest --draft-forest 'a b'")
+    assert (lines[at - 1], lines[at + 1]) == ("  ```sh", "  ```")
+    assert "  To give it more time:" in lines
+    assert sum("the time was out" in line for line in lines) == 1
 
 
 def test_an_error_that_is_only_bounded_is_told_by_its_bounds(only):
@@ -63,8 +80,8 @@ def test_an_error_that_is_only_bounded_is_told_by_its_bounds(only):
 def test_what_to_do_is_told_once_with_all_models(report):
     for result in report["results"]:
         for check in result["checks"]:
-            check.update(result="failed", remedy="do this")
-    (line,) = [line for line in markdown.render(report).splitlines() if line.endswith(": do this")]
+            check.update(result="failed", remedy="do this", commands=[])
+    (line,) = [line for line in markdown.render(report).splitlines() if line.endswith(": Do this.")]
     assert all(name in line for name in ("leaking", "quiet", "broken", "numbers"))
 
 
