@@ -35,11 +35,14 @@ def training_code(owner: Owner, setting: Setting, random_state: Seed) -> str:
         imports.remove("from sklearn.base import clone")
         lines.append(f"model = {_constructed(made, imports)}")
     else:
-        if from_file:
-            found = f"joblib.load({shown_path(owner.source or '')!r}){'.best_estimator_' * owner.searched}"
-            lines.append(f"model = clone({found})")
-        else:
-            lines.append(f"model = clone(model{'.best_estimator_' * owner.searched})")
+        given = f"joblib.load({shown_path(owner.source)!r})" if owner.source is not None else "model"
+        given += owner.reached
+        if owner.searches:
+            lines.append(f"given = {given}")
+            given = "given"
+        lines.append(f"model = clone({given})")
+        for at in owner.searches:
+            lines.append(f"model.set_params(**{{{at!r}: clone(given.get_params()[{at!r}].best_estimator_)}})")
         lines.append(f"model.set_params({_arguments(parameters, imports)})")
     if isinstance(random_state, Secret):
         lines.insert(-1, SECRET)

@@ -9,7 +9,8 @@ import numpy as np
 
 from pytest_draft.advice.facts import Judgement, Score, Secret, Setting
 from pytest_draft.advice.judging import Gate
-from pytest_draft.advice.owner import BAGS, TREES, Owner, n_leaves
+from pytest_draft.advice.loading import TREES
+from pytest_draft.advice.owner import BAGS, Owner, n_leaves
 from pytest_draft.advice.scoring import Scorer
 
 FEW_TREES = 5
