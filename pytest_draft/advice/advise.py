@@ -34,8 +34,6 @@ __tracebackhide__ = True  # frames here hold rows
 FULL_SECONDS = 60.0
 """Time box of the gate, where no other is given."""
 
-_SWEEP_SHARE = 1 / 36  # of the time, for a judgement of the sweep
-_SWEEP_LEAST, _SWEEP_MOST = 2.0, 20.0
 _SCORES = 0.2  # of the time, at most, for all scores
 
 Tell = Callable[[float], None]
@@ -47,7 +45,7 @@ def advise(
     target: str | None = None,
     *,
     metric: str | None = None,
-    minutes: float = 10.0,
+    minutes: float = 15.0,
     policy: str | os.PathLike[str] | None = None,
     level: str = "counts",
     holdout: Any = None,
@@ -64,7 +62,8 @@ def advise(
     The owner's other parameters, and whatever stands around the forest, stay. Families of settings
     (``max_leaf_nodes``, ``min_samples_leaf``, ``max_depth``, each with fewer trees; a single tree; private forests
     where diffprivlib can be imported) are scored by repeated cross-validation on the same folds and bisected on the
-    number of leaves by judging hardened files: the gate itself, on files that are removed again. Of the settings that
+    number of leaves by judging hardened files: the gate itself, on files that are removed again. The first that passes
+    is looked for first; a family is left where nothing in it scores better by a standard error. Of the settings that
     pass, the one with the fewest leaves is taken whose score is within one standard error of the best of these; it is
     trained and judged again with three fresh seeds, and where one of these does not pass, the next stricter one is
     taken. Ctrl-C ends the search with what was found out by then.
@@ -80,7 +79,7 @@ def advise(
     metric : str, optional
         Name of a scorer of scikit-learn; ``roc_auc``, ``roc_auc_ovr`` or ``r2`` by the kind of the model.
     minutes : float
-        For the whole search.
+        For the whole search, which ends earlier where nothing better is in sight. What is being judged is finished.
     policy : path-like, optional
         A policy's file, or the name of a shipped one; the default policy.
     level : str
@@ -93,7 +92,7 @@ def advise(
     adversaries : tuple of str
         Added to the policy's.
     budget : float
-        Time box in seconds of each of the last judgements, as the gate has it.
+        Time box in seconds of each judgement, as the gate has it.
     memory : int, optional
         Most memory, in MB, for the process that examines.
     seed : int
@@ -120,7 +119,6 @@ def advise(
     owner = owner_of(model, data, target)
     scorer = Scorer(owner, metric, seed, None if holdout is None else as_given(owner, holdout, target))
     case = _case(owner, domain, memory, chosen)
-    boxes = (min(budget, max(_SWEEP_LEAST, min(_SWEEP_MOST, _SWEEP_SHARE * 60 * minutes))), budget)
     timebox = TimeBox(60 * minutes, clock=time.monotonic, start=since)
     own, tests = families.own(owner), dict[Setting, Score]()
     found = SearchResult()
@@ -135,7 +133,7 @@ def advise(
             say(f"training the {owner.holds} as it is", 0.0)
             lines = families.lines(owner, means.model(own))
             scorer.fit_within(_SCORES * timebox.seconds, own, sum(map(len, lines)))
-            found = search(own, lines, means, timebox, *boxes, say)
+            found = search(own, lines, means, timebox, budget, say)
             if not found.interrupted:
                 say("scoring on rows that chose nothing", None)
                 tests = _tests(scorer, found, own)
@@ -146,7 +144,7 @@ def advise(
     if pick is not None:
         random_state, trained = means.fresh[pick][0]
         released = trained if pick.kind == "private" else harden(trained)
-        notes += _notes_on_pick(found.tried[pick], budget)
+        notes += _notes_on_pick(found.tried[pick])
     tried = sorted(found.tried.values(), key=lambda one: (-(one.leaves or 0), one.setting.name))
     return Advice(
         holds=owner.holds,
@@ -162,7 +160,7 @@ def advise(
         seed=seed,
         minutes=minutes,
         seconds=time.monotonic() - since,
-        boxes=boxes,
+        budget=budget,
         settings=tuple(tried),
         own=own,
         pick=pick,
@@ -187,6 +185,8 @@ def _check(minutes: float, budget: float, seed: int, memory: int | None) -> None
     for name, value in (("minutes", minutes), ("budget", budget)):
         if not 0 < value < math.inf:
             raise UsageError(f"--{name}: more than 0, not {value:g}")
+    if 60 * minutes < budget:
+        raise UsageError(f"--minutes: {minutes:g} is less than one judgement may take (--budget {budget:g} seconds)")
     if seed < 0:
         raise UsageError(f"--seed: at least 0, not {seed}")
     if memory is not None and memory < 1:
@@ -244,13 +244,8 @@ def _tests(scorer: Scorer, result: SearchResult, own: Setting) -> dict[Setting, 
     return tests
 
 
-def _notes_on_pick(pick: Tried, budget: float) -> list[str]:
+def _notes_on_pick(pick: Tried) -> list[str]:
     notes = []
-    shortest = min(one.box for one in pick.fresh)
-    if shortest < budget:
-        notes.append(
-            f"for want of time the last judgements had {shortest:.0f} s and not {budget:g} s: give more --minutes"
-        )
     if pick.setting.kind == "private":
         notes.append("a private forest draws its noise anew whenever it is trained: judge the file that is released")
     if pick.plain is not None and pick.plain.verdict == "passed":

@@ -40,7 +40,7 @@ def document(advice: Recommendation) -> dict[str, Any]:
         "seed": advice.seed,
         "minutes": advice.minutes,
         "seconds": round(advice.seconds, 3),
-        "boxes": {"sweep": advice.boxes[0], "last": advice.boxes[1]},
+        "budget": advice.budget,
         "settings_scored": advice.scored,
         "judgements": advice.judgements,
         "settings": [_tried(one, advice) for one in advice.settings],

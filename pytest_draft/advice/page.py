@@ -84,7 +84,7 @@ def _provenance(advice: Recommendation) -> list[tuple[str, str]]:
         ("Level of hardening", advice.level),
         ("Metric", advice.metric),
         ("Seed", str(advice.seed)),
-        ("Time boxes", f"{advice.boxes[0]:.0f} s in the sweep, {advice.boxes[1]:.0f} s in the last judgements"),
+        ("Budget", f"{advice.budget:g} s for each judgement"),
     ]
     return [(name, value) for name, value in said if value]
 

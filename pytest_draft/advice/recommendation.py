@@ -34,8 +34,8 @@ class Recommendation:
     minutes: float
     seconds: float
     """`minutes` and `seconds`: what was given, and what it took."""
-    boxes: tuple[float, float]
-    """Seconds of a judgement of the sweep, and of the last ones."""
+    budget: float
+    """Seconds that a judgement may take: the gate's time box."""
     settings: tuple[Tried, ...]
     """All that was scored or judged, the most leaves first."""
     own: Setting

@@ -46,7 +46,7 @@ def advice() -> Advice:
         seed=0,
         minutes=10.0,
         seconds=312.4,
-        boxes=(16.7, 60.0),
+        budget=60.0,
         settings=(
             Tried(OWN, 4_521, Score(0.71, 0.03, 10), judged("failed", 0.6), judged("failed", 0.0)),
             Tried(LEAKY, 1_900, Score(0.74, 0.03, 10), judged("failed", 0.7)),

@@ -78,22 +78,38 @@ class Made:
 
 
 def run(made: Made, clock: Clock, minutes: float = 10.0, lines=None):
-    return search(OWN, lines or LINES, made, TimeBox(60 * minutes, clock=clock), 15.0, 60.0)
+    return search(OWN, lines or LINES, made, TimeBox(60 * minutes, clock=clock), 60.0)
 
 
-def test_each_line_is_bisected_to_two_neighbours_of_which_only_the_smaller_passes():
+@pytest.mark.parametrize("bar", [1_000, 700, 2_500])
+def test_a_line_that_may_gain_is_bisected_to_two_neighbours_of_which_only_the_smaller_passes(bar):
     clock = Clock()
-    made = Made(1_000, clock)
+    found = run(Made(bar, clock, score=lambda leaves: leaves), clock)
+    known = {size(s): one.hardened.verdict for s, one in found.tried.items() if one.hardened}
+    assert all((verdict == "passed") == (leaves <= bar) for leaves, verdict in known.items())
+    sizes = sorted(size(s) for s in WIDE)
+    largest = max(leaves for leaves in sizes if leaves <= bar)
+    assert known[largest] == "passed"
+    assert known[sizes[sizes.index(largest) + 1]] != "passed"
+
+
+@pytest.mark.parametrize("bar", [1_000, 45, 20, 8_000])
+def test_the_first_that_passes_is_found_in_few_judgements(bar):
+    clock = Clock()
+    made = Made(bar, clock)
+    run(made, clock)
+    first = next(index for index, setting in enumerate(made.swept) if size(setting) <= bar)
+    assert first <= 3
+
+
+@pytest.mark.parametrize("error", [0.02, 0.2, 0.0])
+def test_what_scores_no_better_than_what_passes_by_a_standard_error_is_not_judged(error):
+    clock = Clock()
+    made = Made(1_000, clock, error=error)
     found = run(made, clock)
-    for one in LINES:
-        verdicts = [found.tried[s].hardened for s in one if s in found.tried]
-        known = [
-            (size(s), found.tried[s].hardened.verdict) for s in one if s in found.tried and found.tried[s].hardened
-        ]
-        assert all((verdict == "passed") == (leaves <= 1_000) for leaves, verdict in known)
-        passing = [leaves for leaves, verdict in known if verdict == "passed"]
-        assert max(passing) == max(size(s) for s in one if size(s) <= 1_000)
-        assert len([v for v in verdicts if v]) <= 6
+    assert found.finished
+    assert found.pick is not None
+    assert len(made.swept) <= 5  # the first that passes, and the pick with the fewest leaves
 
 
 @pytest.mark.parametrize("bar", [150, 199, 200, 640, 2_400, 9_000])
@@ -163,10 +179,10 @@ def test_where_nothing_passes_all_lines_are_swept_to_their_strictest():
     assert {one[-1] for one in LINES} <= set(made.swept)
 
 
-@pytest.mark.parametrize("at", range(1, 9))
+@pytest.mark.parametrize("at", range(1, 5))
 def test_an_interrupt_keeps_what_was_found_out(at):
     clock = Clock()
-    made = Made(1_000, clock)
+    made = Made(1_000, clock, score=lambda leaves: leaves)
     made.stop_at = at
     found = run(made, clock)
     assert found.interrupted
@@ -210,12 +226,11 @@ def test_time_that_was_kept_and_is_left_goes_into_the_sweep():
     clock = Clock()
     made = Slow(1_000, clock, cost=14.0, score=lambda leaves: leaves / 10_000, error=0.001)
     made.at = []
-    found = run(made, clock, minutes=3.4)
+    found = run(made, clock, minutes=2.9)
     assert found.finished
     assert found.pick is not None
     assert made.at[0] < len(made.swept)  # swept on after the first pick was judged with fresh seeds
-    assert {one[0] for one in LINES} <= set(made.swept)
-    assert clock.now <= 3.4 * 60 + 14
+    assert clock.now <= 2.9 * 60 + 14
 
 
 def test_without_time_for_them_nothing_is_confirmed_and_the_candidate_is_told():
