@@ -12,8 +12,8 @@ from typing import Any
 
 from pytest_draft.advice import choice, families
 from pytest_draft.advice.advice import Advice
-from pytest_draft.advice.code import release_commands, training_code
-from pytest_draft.advice.facts import Say, Score, Setting, Tried, silent
+from pytest_draft.advice.code import longer_command, release_commands, training_code
+from pytest_draft.advice.facts import Say, Score, Setting, silent
 from pytest_draft.advice.judging import Gate
 from pytest_draft.advice.means import Means
 from pytest_draft.advice.owner import Owner, as_given, owner_of
@@ -27,6 +27,7 @@ from pytest_draft.facts.case import Case
 from pytest_draft.hardening.level import level_of
 from pytest_draft.hardening.model import hardened
 from pytest_draft.policy.policy import Policy, default_policy, read_policy
+from pytest_draft.policy.remedies import LONGER
 from pytest_draft.timebox import TimeBox
 
 __tracebackhide__ = True  # frames here hold rows
@@ -144,7 +145,15 @@ def advise(
     if pick is not None:
         random_state, trained = means.fresh[pick][0]
         released = trained if pick.kind == "private" else harden(trained)
-        notes += _notes_on_pick(found.tried[pick])
+        if pick.kind == "private":
+            notes.append("a private forest draws its noise anew whenever it is trained: judge the file you release")
+    longer, times = None, _longer(found)
+    if times is not None and (holdout is None or isinstance(holdout, (str, os.PathLike))):
+        given: dict[str, object] = {"metric": metric, "policy": policy, "level": None if wanted == "counts" else wanted}
+        given |= {"holdout": holdout, "domain": domain, "memory": memory, "seed": seed or None}
+        given |= {"budget": f"{times * budget:g}", "minutes": f"{max(2, times) * minutes:g}"}
+        options = {name: str(value) for name, value in given.items() if value is not None}
+        longer = longer_command(owner, options, adversaries)
     tried = sorted(found.tried.values(), key=lambda one: (-(one.leaves or 0), one.setting.name))
     return Advice(
         holds=owner.holds,
@@ -175,6 +184,7 @@ def advise(
         commands=()
         if pick is None
         else release_commands(owner, pick, wanted, None if policy is None else os.fspath(policy)),
+        longer=longer,
         notes=tuple(notes),
         model=trained,
         released=released,
@@ -244,10 +254,13 @@ def _tests(scorer: Scorer, result: SearchResult, own: Setting) -> dict[Setting, 
     return tests
 
 
-def _notes_on_pick(pick: Tried) -> list[str]:
-    notes = []
-    if pick.setting.kind == "private":
-        notes.append("a private forest draws its noise anew whenever it is trained: judge the file that is released")
-    if pick.plain is not None and pick.plain.verdict == "passed":
-        notes.append("the pick's plain file passed too, once; the hardened one tells less")
-    return notes
+def _longer(result: SearchResult) -> int | None:
+    """Return how many times as long judgements should be in another search; None where that is not needed."""
+    if result.pick is not None:
+        return None
+    if result.candidate is not None or result.interrupted:
+        return 1
+    verdicts = [one.hardened.verdict for one in result.tried.values() if one.hardened is not None]
+    if "inconclusive" in verdicts:
+        return LONGER
+    return None if result.finished else 1

@@ -3,7 +3,7 @@
 The leak falls with the number of leaves. So the first setting that passes is looked for by bisection over the leaves of
 all settings; then each line is bisected, from where the bar was met in the others, as long as something in it may score
 better than what passes. The pick is judged again with fresh seeds; where one of these judgements does not pass, the
-next stricter setting is taken. Whatever ends the search early, what was found out by then stands.
+best of what is left is taken. Whatever ends the search early, what was found out by then stands.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class SettingJudge(Protocol):
     def score(self, setting: Setting) -> Score:
         """Return the cross-validated score."""
 
-    def judge(self, setting: Setting, seconds: float, *, hardened: bool) -> Judgement:
+    def judge(self, setting: Setting, seconds: float) -> Judgement:
         """Judge a file of the sweep."""
 
     def judge_fresh(self, setting: Setting, seconds: float, number: int) -> Judgement:
@@ -96,7 +96,7 @@ def search(
     found = running.found
     if found.pick is None:
         passed = {setting: one for setting, one in found.tried.items() if one.passed}
-        chosen = pick(lines, passed)
+        chosen = pick(lines, passed, running.out)
         found.candidate = None if chosen is None else chosen.setting
     return found
 
@@ -117,15 +117,14 @@ class _Bisection:
         self._own, self._lines, self._means, self._box = own, lines, means, timebox
         self._seconds, self._say = seconds, say
         self._keeps = True
-        self._below = math.inf  # of the fewest leaves of a setting that did not pass with fresh seeds
-        self._out: set[Setting] = set()
+        self.out: set[Setting] = set()
         self._spent: list[float] = []
         self._lines_left = len(lines)
 
     def run(self) -> None:
         """Look for what passes, then for what passes and scores best, and settle on it."""
         self._score(self._own)
-        self._judge(self._own, hardened=True)
+        self._judge(self._own)
         self._find_passing()
         self._score_first()
         self._sweep()
@@ -139,7 +138,6 @@ class _Bisection:
             self._sweep()
             self._score_passing()
             self._settle()
-        self._judge_plain()
 
     # --- what is known
 
@@ -207,7 +205,7 @@ class _Bisection:
                 return
             middle = math.sqrt(min(left.values()) * min(most, max(left.values())))
             nearest = min(left, key=lambda one: (abs(math.log(left[one] / middle)), one.trees, one.name))
-            if self._judge(nearest, hardened=True) is None:
+            if self._judge(nearest) is None:
                 return
             self._score(nearest)
 
@@ -246,21 +244,19 @@ class _Bisection:
         left = min(self._box.remaining, mean * _PER_LINE * self._lines_left + self._kept)
         return f"about {max(1, round(left / 60))} min left"
 
-    def _judge(self, setting: Setting, *, hardened: bool) -> Judgement | None:
+    def _judge(self, setting: Setting) -> Judgement | None:
         """Judge a setting in the sweep; None where there is no time."""
-        known = self._known(setting)
-        judged = known.hardened if hardened else known.plain
-        if judged is not None:
-            return judged
+        known = self._known(setting).hardened
+        if known is not None:
+            return known
         if not self._has_time(self._kept):
             self.found.finished = False
             return None
-        file = "hardened" if hardened else "plain"
         count = f"judgement {self.found.judgements + 1}; {self._about_left()}"
-        self._say(f"judging {setting.name}, {file} file ({count})", self._share)
-        judged = self._means.judge(setting, self._seconds, hardened=hardened)
+        self._say(f"judging {setting.name} ({count})", self._share)
+        judged = self._means.judge(setting, self._seconds)
         self._count(judged)
-        self._note(setting, leaves=judged.leaves, **{"hardened" if hardened else "plain": judged})
+        self._note(setting, leaves=judged.leaves, hardened=judged)
         return judged
 
     def _has_time(self, kept: float) -> bool:
@@ -275,12 +271,12 @@ class _Bisection:
         """Judge settings of a line until two neighbours are known of which only the one with fewer leaves passes."""
         last_not, first_passed, probes = -1, len(line), 0
         for index, setting in enumerate(line):  # judged in another line
-            judged = self._known(setting).hardened
-            if judged is not None and judged.verdict != "passed":
+            known = self._known(setting)
+            if known.hardened is not None and not known.passed:
                 last_not = index
         while self._may_gain(line[last_not + 1 : first_passed]):
             at = self._probe(line, last_not, first_passed, probes)
-            judged = self._judge(line[at], hardened=True)
+            judged = self._judge(line[at])
             if judged is None:
                 return
             probes += 1
@@ -294,7 +290,7 @@ class _Bisection:
 
     def _may_gain(self, settings: Line) -> bool:
         """Return whether one of some settings may score better, by more than a standard error, than what passes."""
-        leading = best([one for one in self.found.tried.values() if one.passed])
+        leading = best([one for one in self.found.tried.values() if one.passed and one.setting not in self.out])
         if leading is None or leading.score is None:
             return bool(settings)
         bar = leading.score.mean + leading.score.error
@@ -321,12 +317,12 @@ class _Bisection:
     # --- the pick
 
     def _settle(self) -> None:
-        """Judge the pick with fresh seeds, and the next stricter one where it does not pass."""
+        """Judge the pick with fresh seeds, and the next one where it does not pass."""
         self._keeps = False
-        while (chosen := pick(self._lines, self.found.tried, self._below, self._out)) is not None:
+        while (chosen := pick(self._lines, self.found.tried, self.out)) is not None:
             setting = chosen.setting
             if chosen.hardened is None:
-                if self._judge(setting, hardened=True) is None:
+                if self._judge(setting) is None:
                     return
                 continue
             while len(self._known(setting).fresh) < FRESH:
@@ -343,13 +339,17 @@ class _Bisection:
             else:
                 self.found.pick = setting
                 return
-            self._out.add(setting)
-            self._below = min(self._below, self._leaves(setting))
+            self._leave_out(setting)
+            self._keeps = True
+            self._sweep()
+            self._score_passing()
+            self._keeps = False
 
-    def _judge_plain(self) -> None:
-        """Judge the plain file of the pick, too."""
-        if self.found.pick is not None and self._has_time(0.0):
-            self._judge(self.found.pick, hardened=False)
+    def _leave_out(self, setting: Setting) -> None:
+        """Take no setting any more that did not pass with fresh seeds, nor what has more leaves in its line."""
+        for line in self._lines:
+            if setting in line:
+                self.out.update(line[: line.index(setting) + 1])
 
 
 def _middle_first(length: int) -> list[int]:

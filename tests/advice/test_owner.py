@@ -109,7 +109,8 @@ def test_the_code_that_is_printed_runs_and_trains_the_same_model(
     assert type(again) is type(trained)
     assert same_trees(again, trained)
     assert n_leaves(again) == n_leaves(trained)
-    assert f"{SECRET}\nmodel" in code
+    assert SECRET in code
+    assert max(map(len, code.splitlines())) < 80
     assert str(secret.words[0]) not in training_code(owner, setting, None)
 
 
@@ -328,7 +329,7 @@ def test_private_forests_are_a_line_where_they_can_be_trained(saved, table, monk
     assert (made.epsilon, made.bounds, made.classes, made.max_depth) == (10.0, (0, 1), [0, 1], 5)
     code = training_code(owner, line[0], None)
     assert "from pytest_draft.dp import LaplaceForestClassifier" in code
-    assert "LaplaceForestClassifier(bounds=(0, 1), classes=np.unique(y).tolist(), epsilon=10.0)" in code
+    assert "bounds=(0, 1), classes=np.unique(y).tolist(), epsilon=10.0" in code
     compile(code, "printed", "exec")
     (judge,) = release_commands(owner, line[0], "counts", None)
     assert judge.startswith("pytest --draft-forest model-advised.joblib")

@@ -61,13 +61,12 @@ class Made:
         self.clock.now += 1.0
         return Score(self.score_of(size(setting)), self.error, 10)
 
-    def judge(self, setting, seconds, *, hardened):
+    def judge(self, setting, seconds):
         self.clock.now += self.cost
-        if hardened:
-            self.swept.append(setting)
+        self.swept.append(setting)
         if self.stop_at is not None and len(self.swept) >= self.stop_at:
             raise KeyboardInterrupt
-        verdict = "passed" if hardened and size(setting) <= self.bar else "failed"
+        verdict = "passed" if size(setting) <= self.bar else "failed"
         return judged(verdict, setting, seconds, self.bar / size(setting))
 
     def judge_fresh(self, setting, seconds, number):
@@ -142,7 +141,7 @@ def test_the_best_score_is_no_pick_where_it_does_not_pass():
 
 @pytest.mark.parametrize("verdict", ["failed", "inconclusive"])
 @pytest.mark.parametrize("at", range(FRESH))
-def test_where_a_fresh_judgement_does_not_pass_the_next_stricter_setting_is_taken(verdict, at):
+def test_where_a_fresh_judgement_does_not_pass_the_best_of_what_is_left_is_taken(verdict, at):
     clock = Clock()
     made = Made(500, clock, score=lambda leaves: leaves)  # the most leaves that pass are the pick
     first = Setting("max_leaf_nodes", 5, 100, (("max_leaf_nodes", 5),))
@@ -152,15 +151,24 @@ def test_where_a_fresh_judgement_does_not_pass_the_next_stricter_setting_is_take
     found = run(made, clock)
     assert size(found.pick) == 300
     assert len(found.tried[found.pick].fresh) == FRESH
-    (fallen,) = [found.tried[one] for one in (first, second) if found.tried[one].fresh]
-    assert not fallen.passed
-    assert fallen.hardened.verdict == "passed"
-    assert len(fallen.fresh) == at + 1
+    for fallen in (found.tried[first], found.tried[second]):
+        assert not fallen.passed
+        assert fallen.hardened.verdict == "passed"
+        assert len(fallen.fresh) == at + 1
+
+
+@pytest.mark.parametrize("worse", [0.5, 0.6, 0.0])
+def test_where_a_pick_falls_one_of_another_line_is_taken_before_a_stricter_one_that_scores_worse(worse):
+    clock = Clock()
+    made = Made(800, clock, score=lambda leaves: 0.7 if leaves >= 500 else worse, error=0.01)
+    made.unlucky = {setting: ["failed"] for setting in WIDE if size(setting) == 500}
+    found = run(made, clock)
+    assert (size(found.pick), found.pick.trees) == (500, 10)
 
 
 def test_inconclusive_never_counts_as_passed():
     class Unsure(Made):
-        def judge(self, setting, seconds, *, hardened):
+        def judge(self, setting, seconds):
             self.clock.now += self.cost
             return judged("inconclusive", setting, seconds, 5.0)
 
@@ -195,13 +203,13 @@ def test_an_interrupt_keeps_what_was_found_out(at):
 
 def test_an_interrupt_after_the_pick_was_confirmed_leaves_it_confirmed():
     class Late(Made):
-        def judge(self, setting, seconds, *, hardened):
+        def judge(self, setting, seconds):
             if len(self.fresh) == FRESH:
                 raise KeyboardInterrupt
-            return super().judge(setting, seconds, hardened=hardened)
+            return replace(super().judge(setting, seconds), seconds=seconds)  # fills its box
 
     clock = Clock()
-    found = run(Late(1_000, clock), clock)
+    found = run(Late(1_000, clock, cost=14.0, score=lambda leaves: leaves / 10_000, error=0.001), clock, minutes=2.9)
     assert found.interrupted
     assert found.pick is not None
 
@@ -216,8 +224,8 @@ def test_time_for_the_last_judgements_is_kept():
 
 def test_time_that_was_kept_and_is_left_goes_into_the_sweep():
     class Slow(Made):
-        def judge(self, setting, seconds, *, hardened):
-            return replace(super().judge(setting, seconds, hardened=hardened), seconds=seconds)  # fills its box
+        def judge(self, setting, seconds):
+            return replace(super().judge(setting, seconds), seconds=seconds)  # fills its box
 
         def judge_fresh(self, setting, seconds, number):
             self.at.append(len(self.swept))
@@ -250,10 +258,10 @@ class Odd(Made):
         self.draw, self.verdicts = random.Random(seed), {}
         super().__init__(1, clock, score=lambda leaves: self.draw.random())
 
-    def judge(self, setting, seconds, *, hardened):
+    def judge(self, setting, seconds):
         self.clock.now += self.cost
         verdict = self.draw.choice(["passed", "failed", "inconclusive"])
-        return judged(self.verdicts.setdefault((setting, hardened), verdict), setting, seconds)
+        return judged(self.verdicts.setdefault(setting, verdict), setting, seconds)
 
     def judge_fresh(self, setting, seconds, number):
         self.clock.now += self.cost
@@ -292,6 +300,5 @@ def test_a_pick_needs_a_score_and_its_error_decides():
         WIDE[8]: tried(WIDE[8], "passed", None),
     }
     assert pick([WIDE], known).setting == WIDE[4]
-    assert pick([WIDE], known, below=size(WIDE[4])).setting == WIDE[5]
     assert pick([WIDE], known, without={WIDE[4], WIDE[5]}).setting == WIDE[2]
     assert pick([WIDE], {WIDE[8]: known[WIDE[8]]}) is None
