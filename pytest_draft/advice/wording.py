@@ -76,7 +76,7 @@ def cost(advice: Recommendation) -> list[str]:
     if own.score is not None and chosen is not None and chosen != advice.own:
         advised = advice.of(chosen).score
         if advised is not None:
-            sentences.append(f"{difference(own.score, advised, advice.metric)} (your setting -> the advised one).")
+            sentences.append(f"{difference(own.score, advised, advice.metric)}.")
         tests = [advice.tests.get(setting) for setting in (advice.own, chosen)]
         shown = [score(one) for one in tests if one is not None]
         if len(shown) == 2:
@@ -98,7 +98,7 @@ def difference(own: Score, advised: Score, metric: str) -> str:
     what = "costs" if lost > 0 else "gains"
     said = f"It costs nothing in {metric}" if float(size) == 0 else f"It {what} {size}{of}"
     within = abs(lost) <= max(own.error, advised.error) and float(size) > 0
-    return f"{said}: {score(own)} -> {score(advised)}" + ", which may be chance" * within
+    return f"{said} (now -> advised): {score(own)} -> {score(advised)}" + ", which may be chance" * within
 
 
 def reasons(advice: Recommendation) -> list[str]:

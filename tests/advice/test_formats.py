@@ -127,7 +127,7 @@ def test_the_plot_has_a_point_for_each_setting_with_score_and_leak_the_bar_and_t
     assert page.classes("line").count("bar") == 1
     titles = re.findall(r"<g>\n<title>(.*?)</title>", html)
     assert [title.split(":")[0] for title in titles] == [OWN.name, LEAKY.name, PICK.name]
-    assert "the pick; error over limit 35.00" in titles[2]
+    assert "advised; error over limit 35.00" in titles[2]
     assert "Not drawn: 2 of the table" in page.text  # without a ratio, without a score
     bar = next(a for tag, a in page.elements if a.get("class") == "bar")
     places = [float(a["cx"]) for tag, a in page.elements if tag == "circle"]
@@ -178,7 +178,9 @@ def test_the_table_shows_what_was_judged_and_marks_the_pick(advice):
     assert not any(SCORED.name in line for line in lines)
     said = " ".join(text(advice).split())
     assert "5 settings scored and 8 files judged in 5.2 min (finished)" in said
-    assert "It gains 1.0 points of roc_auc: 0.710 ± 0.030 -> 0.720 ± 0.030, which may be chance (your setting" in said
+    assert (
+        "It gains 1.0 points of roc_auc (now -> advised): 0.710 ± 0.030 -> 0.720 ± 0.030, which may be chance." in said
+    )
     assert "On 50 rows: 0.690 ± 0.040 -> 0.700 ± 0.040." in said
     assert "The best score of all: min_samples_leaf=3, 100 trees, 0.740 ± 0.030 (failed)." in said
 
@@ -203,10 +205,20 @@ def test_names_from_files_are_text_in_every_format(advice):
 @pytest.mark.parametrize(
     ("own", "advised", "metric", "said"),
     [
-        (0.846, 0.834, "accuracy", "It costs 1.2 points of accuracy: 0.846 ± 0.005 -> 0.834 ± 0.005"),
-        (0.8341, 0.834, "accuracy", "It costs nothing in accuracy: 0.834 ± 0.005 -> 0.834 ± 0.005"),
-        (0.834, 0.837, "r2", "It gains 0.3 points of r2: 0.834 ± 0.005 -> 0.837 ± 0.005, which may be chance"),
-        (-12.5, -14.0, "neg_log_loss", "It costs 1.5 of neg_log_loss: -12.500 ± 0.005 -> -14.000 ± 0.005"),
+        (0.846, 0.834, "accuracy", "It costs 1.2 points of accuracy (now -> advised): 0.846 ± 0.005 -> 0.834 ± 0.005"),
+        (0.8341, 0.834, "accuracy", "It costs nothing in accuracy (now -> advised): 0.834 ± 0.005 -> 0.834 ± 0.005"),
+        (
+            0.834,
+            0.837,
+            "r2",
+            "It gains 0.3 points of r2 (now -> advised): 0.834 ± 0.005 -> 0.837 ± 0.005, which may be chance",
+        ),
+        (
+            -12.5,
+            -14.0,
+            "neg_log_loss",
+            "It costs 1.5 of neg_log_loss (now -> advised): -12.500 ± 0.005 -> -14.000 ± 0.005",
+        ),
     ],
 )
 def test_what_a_setting_costs_is_a_difference(own, advised, metric, said):
