@@ -76,13 +76,14 @@ def loaded(model: object) -> Loaded:
             warnings.simplefilter("ignore")
             held = joblib.load(io.BytesIO(raw))
     except Exception as error:
-        kind = type(error).__name__
-        lacking = f" {one_line(error.name)}" if isinstance(error, ImportError) and error.name else ""
+        why = f"joblib cannot load it ({type(error).__name__}): give a file of joblib.dump"
+        if isinstance(error, ModuleNotFoundError) and error.name:
+            why = f"loading it needs {one_line(error.name)}, which is not installed here"
     else:
         return _unsearched(_only_forest(held, path, hashlib.sha256(raw).hexdigest()))
     if PurePath(path).suffix in _OF_BOOSTERS:
         raise UsageError(f"{one_line(path)}: advise reads files of joblib that hold {HANDLED}; {_for_boosted('')}")
-    raise ArtifactError(f"{one_line(path)}: joblib cannot load it ({kind}{lacking}): give a file of joblib.dump")
+    raise ArtifactError(f"{one_line(path)}: {why}")
 
 
 def trees_among(model: Any) -> dict[str, Any]:

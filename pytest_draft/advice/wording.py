@@ -109,8 +109,8 @@ def reasons(advice: Recommendation) -> list[str]:
     for one in sorted(advice.settings, key=lambda one: one.leaves or 0):
         judged = next((judged for judged in (*one.fresh, one.hardened) if judged and judged.verdict != "passed"), None)
         if judged is not None:
-            took = f"{judged.verdict} after {judged.seconds:.0f} s"
-            found.append(f"{one.setting.name}: {took}. {judged.why}")
+            why = judged.why.replace("--draft-budget", "--budget")  # as this command's option is called
+            found.append(f"{one.setting.name}: {judged.verdict}. {why}")
     return found[:_MOST_REASONS]
 
 

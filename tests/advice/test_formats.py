@@ -251,7 +251,7 @@ def test_where_nothing_passed_each_format_says_why_and_what_to_do(unsettled, ver
         markdown(none).replace("\\", "").replace("&lt;", "<").replace("&gt;", ">"),
     ):
         said = " ".join(shown.split())
-        assert f"as it is, 100 trees: {verdict} after 3 s. a-rule: a <reason>" in said
+        assert f"as it is, 100 trees: {verdict}. a-rule: a <reason>" in said
         assert ("More time does not help." in said) == (verdict == "failed")
         assert ("--budget 240" in said) == (verdict == "inconclusive")
     assert document(none)["longer"] == none.longer
