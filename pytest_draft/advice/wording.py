@@ -109,7 +109,9 @@ def reasons(advice: Recommendation) -> list[str]:
     for one in sorted(advice.settings, key=lambda one: one.leaves or 0):
         judged = next((judged for judged in (*one.fresh, one.hardened) if judged and judged.verdict != "passed"), None)
         if judged is not None:
-            why = judged.why.replace("--draft-budget", "--budget")  # as this command's option is called
+            why = judged.why.replace("--draft-budget", "--budget").replace(
+                "--draft-seed", "--seed"
+            )  # this command's names
             found.append(f"{one.setting.name}: {judged.verdict}. {why}")
     return found[:_MOST_REASONS]
 
