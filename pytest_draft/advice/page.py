@@ -131,7 +131,7 @@ def _plot(advice: Recommendation, drawn: Sequence[Tried]) -> tuple[tuple[Mark, .
     axes.append(text(bar, _FRAME.top - 5, "limit", "middle", "small bar-label"))
     axes.append(text(2, 11, f"\u2191 {advice.metric}  (up is better)", "start"))
     spots = [_Spot(one, _FRAME.x(across(_clipped(one))), up) for one in drawn]
-    points, taken = [], [spot.box for spot in spots]
+    points, taken = [], [(bar - 3, _FRAME.top, bar + 3, _FRAME.base), *(spot.box for spot in spots)]
     for spot in spots:
         label = "advised" if spot.tried.setting == advice.pick else "now" if spot.tried.setting == advice.own else ""
         marks = spot.marks(advice)
@@ -179,8 +179,7 @@ class _Spot:
 
     @property
     def box(self) -> Box:
-        upper, lower = self.ends
-        return self.x - 6, min(upper, self.y - 6), self.x + 6, max(lower, self.y + 6)
+        return self.x - 6, self.y - 6, self.x + 6, self.y + 6
 
     def marks(self, advice: Recommendation) -> list[Mark]:
         """Return what is drawn: the verdict is its shape and its colour."""
@@ -199,8 +198,7 @@ class _Spot:
 
     def labelled(self, words: str, taken: Sequence[Box]) -> tuple[Mark, Box]:
         """Return a label beside the spot, where it covers nothing if there is such a place, and its box."""
-        wide, (upper, lower) = 7.0 * len(words), self.ends
-        above, below = min(upper, self.y - 9) - 5, max(lower, self.y + 9) + 13
+        wide, above, below = 7.0 * len(words), self.y - 13, self.y + 21
         places = {
             "start": (self.x + 13, self.y + 4, self.x + 13),
             "end": (self.x - 13, self.y + 4, self.x - 13 - wide),
