@@ -12,8 +12,8 @@ from typing import Any
 
 from pytest_draft.advice import choice, families
 from pytest_draft.advice.advice import Advice
-from pytest_draft.advice.code import release_commands, training_code
-from pytest_draft.advice.facts import Say, Score, Setting, Tried, silent
+from pytest_draft.advice.code import longer_command, release_commands, training_code
+from pytest_draft.advice.facts import Say, Score, Setting, silent
 from pytest_draft.advice.judging import Gate
 from pytest_draft.advice.means import Means
 from pytest_draft.advice.owner import Owner, as_given, owner_of
@@ -27,6 +27,7 @@ from pytest_draft.facts.case import Case
 from pytest_draft.hardening.level import level_of
 from pytest_draft.hardening.model import hardened
 from pytest_draft.policy.policy import Policy, default_policy, read_policy
+from pytest_draft.policy.remedies import LONGER
 from pytest_draft.timebox import TimeBox
 
 __tracebackhide__ = True  # frames here hold rows
@@ -34,8 +35,6 @@ __tracebackhide__ = True  # frames here hold rows
 FULL_SECONDS = 60.0
 """Time box of the gate, where no other is given."""
 
-_SWEEP_SHARE = 1 / 36  # of the time, for a judgement of the sweep
-_SWEEP_LEAST, _SWEEP_MOST = 2.0, 20.0
 _SCORES = 0.2  # of the time, at most, for all scores
 
 Tell = Callable[[float], None]
@@ -47,7 +46,7 @@ def advise(
     target: str | None = None,
     *,
     metric: str | None = None,
-    minutes: float = 10.0,
+    minutes: float = 15.0,
     policy: str | os.PathLike[str] | None = None,
     level: str = "counts",
     holdout: Any = None,
@@ -64,7 +63,8 @@ def advise(
     The owner's other parameters, and whatever stands around the forest, stay. Families of settings
     (``max_leaf_nodes``, ``min_samples_leaf``, ``max_depth``, each with fewer trees; a single tree; private forests
     where diffprivlib can be imported) are scored by repeated cross-validation on the same folds and bisected on the
-    number of leaves by judging hardened files: the gate itself, on files that are removed again. Of the settings that
+    number of leaves by judging hardened files: the gate itself, on files that are removed again. The first that passes
+    is looked for first; a family is left where nothing in it scores better by a standard error. Of the settings that
     pass, the one with the fewest leaves is taken whose score is within one standard error of the best of these; it is
     trained and judged again with three fresh seeds, and where one of these does not pass, the next stricter one is
     taken. Ctrl-C ends the search with what was found out by then.
@@ -80,7 +80,7 @@ def advise(
     metric : str, optional
         Name of a scorer of scikit-learn; ``roc_auc``, ``roc_auc_ovr`` or ``r2`` by the kind of the model.
     minutes : float
-        For the whole search.
+        For the whole search, which ends earlier where nothing better is in sight. What is being judged is finished.
     policy : path-like, optional
         A policy's file, or the name of a shipped one; the default policy.
     level : str
@@ -93,7 +93,7 @@ def advise(
     adversaries : tuple of str
         Added to the policy's.
     budget : float
-        Time box in seconds of each of the last judgements, as the gate has it.
+        Time box in seconds of each judgement, as the gate has it.
     memory : int, optional
         Most memory, in MB, for the process that examines.
     seed : int
@@ -120,7 +120,6 @@ def advise(
     owner = owner_of(model, data, target)
     scorer = Scorer(owner, metric, seed, None if holdout is None else as_given(owner, holdout, target))
     case = _case(owner, domain, memory, chosen)
-    boxes = (min(budget, max(_SWEEP_LEAST, min(_SWEEP_MOST, _SWEEP_SHARE * 60 * minutes))), budget)
     timebox = TimeBox(60 * minutes, clock=time.monotonic, start=since)
     own, tests = families.own(owner), dict[Setting, Score]()
     found = SearchResult()
@@ -135,7 +134,7 @@ def advise(
             say(f"training the {owner.holds} as it is", 0.0)
             lines = families.lines(owner, means.model(own))
             scorer.fit_within(_SCORES * timebox.seconds, own, sum(map(len, lines)))
-            found = search(own, lines, means, timebox, *boxes, say)
+            found = search(own, lines, means, timebox, budget, say)
             if not found.interrupted:
                 say("scoring on rows that chose nothing", None)
                 tests = _tests(scorer, found, own)
@@ -146,7 +145,15 @@ def advise(
     if pick is not None:
         random_state, trained = means.fresh[pick][0]
         released = trained if pick.kind == "private" else harden(trained)
-        notes += _notes_on_pick(found.tried[pick], budget)
+        if pick.kind == "private":
+            notes.append("a private forest draws its noise anew whenever it is trained: judge the file you release")
+    longer, times = None, _longer(found)
+    if times is not None and (holdout is None or isinstance(holdout, (str, os.PathLike))):
+        given: dict[str, object] = {"metric": metric, "policy": policy, "level": None if wanted == "counts" else wanted}
+        given |= {"holdout": holdout, "domain": domain, "memory": memory, "seed": seed or None}
+        given |= {"budget": f"{times * budget:g}", "minutes": f"{max(2, times) * minutes:g}"}
+        options = {name: str(value) for name, value in given.items() if value is not None}
+        longer = longer_command(owner, options, adversaries)
     tried = sorted(found.tried.values(), key=lambda one: (-(one.leaves or 0), one.setting.name))
     return Advice(
         holds=owner.holds,
@@ -162,7 +169,7 @@ def advise(
         seed=seed,
         minutes=minutes,
         seconds=time.monotonic() - since,
-        boxes=boxes,
+        budget=budget,
         settings=tuple(tried),
         own=own,
         pick=pick,
@@ -177,6 +184,7 @@ def advise(
         commands=()
         if pick is None
         else release_commands(owner, pick, wanted, None if policy is None else os.fspath(policy)),
+        longer=longer,
         notes=tuple(notes),
         model=trained,
         released=released,
@@ -187,6 +195,8 @@ def _check(minutes: float, budget: float, seed: int, memory: int | None) -> None
     for name, value in (("minutes", minutes), ("budget", budget)):
         if not 0 < value < math.inf:
             raise UsageError(f"--{name}: more than 0, not {value:g}")
+    if 60 * minutes < budget:
+        raise UsageError(f"--minutes: {minutes:g} is less than one judgement may take (--budget {budget:g} seconds)")
     if seed < 0:
         raise UsageError(f"--seed: at least 0, not {seed}")
     if memory is not None and memory < 1:
@@ -244,15 +254,13 @@ def _tests(scorer: Scorer, result: SearchResult, own: Setting) -> dict[Setting, 
     return tests
 
 
-def _notes_on_pick(pick: Tried, budget: float) -> list[str]:
-    notes = []
-    shortest = min(one.box for one in pick.fresh)
-    if shortest < budget:
-        notes.append(
-            f"for want of time the last judgements had {shortest:.0f} s and not {budget:g} s: give more --minutes"
-        )
-    if pick.setting.kind == "private":
-        notes.append("a private forest draws its noise anew whenever it is trained: judge the file that is released")
-    if pick.plain is not None and pick.plain.verdict == "passed":
-        notes.append("the pick's plain file passed too, once; the hardened one tells less")
-    return notes
+def _longer(result: SearchResult) -> int | None:
+    """Return how many times as long judgements should be in another search; None where that is not needed."""
+    if result.pick is not None:
+        return None
+    if result.candidate is not None or result.interrupted:
+        return 1
+    verdicts = [one.hardened.verdict for one in result.tried.values() if one.hardened is not None]
+    if "inconclusive" in verdicts:
+        return LONGER
+    return None if result.finished else 1

@@ -31,7 +31,6 @@ def best(settings: Iterable[Tried]) -> Tried | None:
 def pick(
     lines: Sequence[Line],
     tried: Mapping[Setting, Tried],
-    below: float = math.inf,
     without: Collection[Setting] = (),
 ) -> Tried | None:
     """Return the setting to release next: the fewest leaves within one standard error of the best that pass.
@@ -40,8 +39,6 @@ def pick(
     ----------
     lines : sequence of tuple of Setting
     tried : mapping of Setting to Tried
-    below : float
-        Only settings with fewer leaves.
     without : collection of Setting
         Settings to leave out.
 
@@ -51,11 +48,7 @@ def pick(
         It may not have been judged yet, if a setting with more leaves in its line has passed.
     """
     behind = presumed(lines, tried)
-    passing = [
-        one
-        for setting, one in tried.items()
-        if (one.passed or setting in behind) and setting not in without and _leaves(one) < below
-    ]
+    passing = [one for setting, one in tried.items() if (one.passed or setting in behind) and setting not in without]
     leading = best(passing)
     if leading is None or leading.score is None:
         return None

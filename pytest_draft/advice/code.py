@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -12,9 +13,10 @@ from pytest_draft.advice.owner import Owner, shown_path
 from pytest_draft.data.files import IN_MEMORY
 from pytest_draft.foreign_text import harmless, in_shell
 
-SECRET = "# Keep this seed out of what is published: with it, the draws are known that hardening takes out of the file."
+SECRET = "# Keep this seed private: it tells which rows each tree was trained on."
+_WIDTH = 79
 
-_EXACT = "" if tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1) else ', float_precision="round_trip"'
+_EXACT = [] if tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1) else ['float_precision="round_trip"']
 """Before pandas 3.1 the default is a unit in the last place off for many numbers."""
 
 
@@ -33,16 +35,20 @@ def training_code(owner: Owner, setting: Setting, random_state: Seed) -> str:
         lines.append("")
     if made is not None:
         imports.remove("from sklearn.base import clone")
-        lines.append(f"model = {_constructed(made, imports)}")
+        lines += _seed(random_state)
+        lines += _folded(f"model = {type(made).__name__}(", _constructed(made, imports), ")")
     else:
-        if from_file:
-            found = f"joblib.load({shown_path(owner.source or '')!r}){'.best_estimator_' * owner.searched}"
-            lines.append(f"model = clone({found})")
-        else:
-            lines.append(f"model = clone(model{'.best_estimator_' * owner.searched})")
-        lines.append(f"model.set_params({_arguments(parameters, imports)})")
-    if isinstance(random_state, Secret):
-        lines.insert(-1, SECRET)
+        given = f"joblib.load({shown_path(owner.source)!r})" if owner.source is not None else "model"
+        given += owner.reached
+        if owner.searches:
+            lines.append(f"given = {given}")
+            given = "given"
+        lines.append(f"model = clone({given})")
+        for at in owner.searches:
+            lines.append(f"best = clone(given.get_params()[{at!r}].best_estimator_)")
+            lines.append(f"model.set_params(**{{{at!r}: best}})")
+        lines += _seed(random_state)
+        lines += _setting(parameters, imports)
     lines.append("model.fit(X, y)")
     if from_file:
         imports.append("import joblib")
@@ -67,28 +73,53 @@ def _reading(owner: Owner, imports: list[str]) -> list[str]:
     if kind.endswith((".parquet", ".pq")):
         lines = [f"table = pd.read_parquet({path!r})"]
     else:
-        lines = [f"table = pd.read_csv({path!r}, index_col=False, low_memory=False{_EXACT})"]
+        lines = _folded("table = pd.read_csv(", [repr(path), "index_col=False", "low_memory=False", *_EXACT], ")")
     if owner.by_name:
-        lines.append(f"X = table[{list(owner.features.columns)!r}]")
+        lines += _folded("X = table[[", list(map(repr, owner.features.columns)), "]]")
     else:
         arrays = "" if hasattr(owner.features, "columns") else ".to_numpy()"
         lines.append(f"X = table.drop(columns={owner.target!r}){arrays}")
     return [*lines, f"y = table[{owner.target!r}]{as_type}"]
 
 
-def _arguments(parameters: dict[str, Any], imports: list[str]) -> str:
-    """Return parameters as keyword arguments."""
-    texts = {
-        name: _constructed(value, imports) if hasattr(value, "get_params") else repr(value)
-        for name, value in parameters.items()
-    }
+def _seed(random_state: Seed) -> list[str]:
+    """Return the lines that name a seed to keep."""
+    return [SECRET, f"seed = {list(random_state.words)!r}"] if isinstance(random_state, Secret) else []
+
+
+def _folded(begin: str, parts: list[str], end: str) -> list[str]:
+    """Return an expression on one line, or on several that fit a terminal, which can be pasted."""
+    line = f"{begin}{', '.join(parts)}{end}"
+    if len(line) <= _WIDTH or not parts:
+        return [line]
+    lines = [begin, "   "]
+    for part in parts:
+        if lines[-1].strip() and len(lines[-1]) + len(part) + 2 > _WIDTH:
+            lines.append("   ")
+        lines[-1] += f" {part},"
+    return [*lines, end]
+
+
+def _shown(value: Any) -> str:
+    """Return Python that makes a parameter's value."""
+    return "np.random.RandomState(seed)" if isinstance(value, Secret) else repr(value)
+
+
+def _setting(parameters: dict[str, Any], imports: list[str]) -> list[str]:
+    """Return the lines that set a model's parameters; a tree among them is made before."""
+    lines, texts = [], {}
+    for name, value in parameters.items():
+        texts[name] = _shown(value)
+        if hasattr(value, "get_params"):
+            texts[name] = "tree"
+            lines += _folded(f"tree = {type(value).__name__}(", _constructed(value, imports), ")")
     if all(name.isidentifier() for name in texts):
-        return ", ".join(f"{name}={text}" for name, text in texts.items())
-    return "**{" + ", ".join(f"{name!r}: {text}" for name, text in texts.items()) + "}"
+        return lines + _folded("model.set_params(", [f"{name}={text}" for name, text in texts.items()], ")")
+    return lines + _folded("model.set_params(**{", [f"{name!r}: {text}" for name, text in texts.items()], "})")
 
 
-def _constructed(estimator: Any, imports: list[str]) -> str:
-    """Return the call that makes an estimator, by its parameters that are not the defaults."""
+def _constructed(estimator: Any, imports: list[str]) -> list[str]:
+    """Return the arguments that make an estimator: its parameters that are not the defaults."""
     kind = type(estimator)
     module = "pytest_draft.dp" if kind.__module__.startswith("pytest_draft") else "sklearn.tree"
     imports.append(f"from {module} import {kind.__name__}")
@@ -99,8 +130,8 @@ def _constructed(estimator: Any, imports: list[str]) -> str:
         if not (isinstance(value, type(defaults[name])) and value == defaults[name])
     }
     # Not the classes themselves: one person may be the only one of a class, and others read the code.
-    texts = {name: "np.unique(y).tolist()" if name == "classes" else repr(value) for name, value in given.items()}
-    return f"{kind.__name__}({', '.join(f'{name}={text}' for name, text in texts.items())})"
+    texts = {name: "np.unique(y).tolist()" if name == "classes" else _shown(value) for name, value in given.items()}
+    return [f"{name}={text}" for name, text in texts.items()]
 
 
 def trained_file(owner: Owner) -> str:
@@ -137,3 +168,16 @@ def _beside(path: str, what: str) -> str:
     """Return the path of another file in the same folder, so named that it shows what it is."""
     pure = PurePath(path)
     return str(pure.with_name(f"{pure.stem}-{what}.joblib"))
+
+
+def longer_command(owner: Owner, options: Mapping[str, str], adversaries: Sequence[str]) -> str | None:
+    """Return the command that searches again with other options; None where models or data are not files."""
+    if owner.source is None or owner.data.source == IN_MEMORY:
+        return None
+    words = ["python", "-m", "pytest_draft", "advise", shown_path(owner.source)]
+    words += ["--data", shown_path(owner.data.source), "--target", owner.target]
+    for name, value in options.items():
+        words += [f"--{name}", value]
+    for one in adversaries:
+        words += ["--adversary", one]
+    return in_shell(words)

@@ -40,7 +40,7 @@ def document(advice: Recommendation) -> dict[str, Any]:
         "seed": advice.seed,
         "minutes": advice.minutes,
         "seconds": round(advice.seconds, 3),
-        "boxes": {"sweep": advice.boxes[0], "last": advice.boxes[1]},
+        "budget": advice.budget,
         "settings_scored": advice.scored,
         "judgements": advice.judgements,
         "settings": [_tried(one, advice) for one in advice.settings],
@@ -52,6 +52,7 @@ def document(advice: Recommendation) -> dict[str, Any]:
         "code": advice.code,
         "public_code": advice.public_code,
         "commands": list(advice.commands),
+        "longer": advice.longer,
         "notes": list(advice.notes),
     }
 
@@ -62,7 +63,6 @@ def _tried(tried: Tried, advice: Recommendation) -> dict[str, Any]:
         "leaves": tried.leaves,
         "score": _score(tried.score),
         "test_score": _score(advice.tests.get(tried.setting)),
-        "plain": _judgement(tried.plain),
         "hardened": _judgement(tried.hardened),
         "fresh": [_judgement(judged) for judged in tried.fresh],
     }

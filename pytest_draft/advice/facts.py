@@ -99,8 +99,7 @@ class Tried:
     score: Score | None = None
     """By cross-validation."""
     hardened: Judgement | None = None
-    plain: Judgement | None = None
-    """`hardened` and `plain`: of the hardened file, and of the file as scikit-learn writes it."""
+    """Of the hardened file."""
     fresh: tuple[Judgement, ...] = ()
     """Of hardened files of models trained with other seeds, in boxes of full length."""
 

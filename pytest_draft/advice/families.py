@@ -7,7 +7,8 @@ from importlib.util import find_spec
 import numpy as np
 
 from pytest_draft.advice.facts import AS_IT_IS, Line, Setting
-from pytest_draft.advice.owner import TREES, Owner, trees_in
+from pytest_draft.advice.loading import TREES
+from pytest_draft.advice.owner import Owner, trees_in
 
 STEP = 1.6
 """From one value of a family to the next: close enough to meet the bar, and few enough to bisect in four steps."""

@@ -9,7 +9,8 @@ import numpy as np
 
 from pytest_draft.advice.facts import Judgement, Score, Secret, Setting
 from pytest_draft.advice.judging import Gate
-from pytest_draft.advice.owner import BAGS, TREES, Owner, n_leaves
+from pytest_draft.advice.loading import TREES
+from pytest_draft.advice.owner import BAGS, Owner, n_leaves
 from pytest_draft.advice.scoring import Scorer
 
 FEW_TREES = 5
@@ -64,9 +65,9 @@ class Means:
         """Return the cross-validated score."""
         return self._scorer.cross_validated(setting)
 
-    def judge(self, setting: Setting, seconds: float, *, hardened: bool) -> Judgement:
-        """Judge a file of the sweep; a private forest's is never hardened."""
-        hardened = hardened and setting.kind != "private"
+    def judge(self, setting: Setting, seconds: float) -> Judgement:
+        """Judge a hardened file of the sweep; a private forest's is never hardened."""
+        hardened = setting.kind != "private"
         return self._gate.judge(self.model(setting), seconds, self._seed, hardened=hardened, listener=self._listener)
 
     def judge_fresh(self, setting: Setting, seconds: float, number: int) -> Judgement:

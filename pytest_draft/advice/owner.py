@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
 import os
 import warnings
 from collections.abc import Iterator, Mapping
@@ -11,33 +9,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import joblib
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
-from sklearn.ensemble import (
-    BaggingClassifier,
-    BaggingRegressor,
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
+from sklearn.ensemble import BaggingClassifier, BaggingRegressor, ExtraTreesClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from pytest_draft.advice.facts import Secret, Seed, Setting
-from pytest_draft.data.files import IN_MEMORY, content, place_of
+from pytest_draft.advice.loading import FORESTS, HANDLED, TREES, loaded, refused, trees_among
+from pytest_draft.data.files import IN_MEMORY, place_of
 from pytest_draft.data.known import finder
 from pytest_draft.data.tables import Table, read_table
-from pytest_draft.errors import ArtifactError, DataError, UsageError, nearest_of, one_line
+from pytest_draft.errors import DataError, UsageError, nearest_of, one_line
 from pytest_draft.foreign_text import typed
 
 __tracebackhide__ = True  # frames here hold rows
 
-FORESTS = (RandomForestClassifier, ExtraTreesClassifier, RandomForestRegressor, ExtraTreesRegressor)
-TREES = (DecisionTreeClassifier, DecisionTreeRegressor)  # their subclasses split at random
 BAGS = (BaggingClassifier, BaggingRegressor)
-HANDLED = "a random forest, extra trees or a decision tree of scikit-learn, alone or inside one other model"
 
 _FOR_A_TREE = ("criterion", "min_samples_split", "min_samples_leaf", "max_depth", "ccp_alpha", "monotonic_cst")
 """Parameters of a forest that a single tree has too, and that mean the same."""
@@ -60,8 +48,10 @@ class Owner:
     source: str | None
     """Path of the model file; None for one given in memory."""
     sha256: str | None
-    searched: bool
-    """Whether `estimator` is the best one of the file's search."""
+    reached: str
+    """Python that leads from what is in the file to the model, as in ``['model'].best_estimator_``."""
+    searches: tuple[str, ...]
+    """Where fitted searches are among the model's parameters; each one's best model is taken in its place."""
     by_name: bool
     """Whether the features are the columns that the model names, in a table with others."""
     label_type: str | None
@@ -190,34 +180,33 @@ def owner_of(model: object, data: object, target: str | None) -> Owner:
     ------
     ArtifactError, DataError, UsageError
     """
-    source, sha256, loaded = _loaded(model)
-    notes = []
-    searched = hasattr(loaded, "best_estimator_")
-    estimator = loaded
-    while hasattr(estimator, "best_estimator_"):
-        estimator = estimator.best_estimator_
-        notes = ["the search in the file is not run again: its best model is taken"]
-    named = source or "the model"
+    found = loaded(model)
+    given, named = found.model, found.source or "the model"
+    estimator, searches = _unsearched(given)
     place, bag = _place(estimator, named)
     table = _table(data, target)
-    target = _target(estimator, table, target)
-    features, by_name = _features(estimator, table, target, named)
-    labels, label_type = _labels(estimator, table, target)
+    target = _target(given, table, target)
+    features, by_name = _features(given, table, target, named)
+    labels, label_type = _labels(given, table, target)
     return Owner(
-        estimator=clone(estimator),
+        estimator=estimator,
         place=place,
         bag=bag,
         features=features,
         labels=labels,
-        source=source,
-        sha256=sha256,
-        searched=searched,
+        source=found.source,
+        sha256=found.sha256,
+        reached=found.reached,
+        searches=searches,
         by_name=by_name,
         label_type=label_type,
         data=table,
         target=target or "y",
-        fitted_like=estimator,
-        notes=tuple(notes),
+        fitted_like=given,
+        notes=(
+            *found.notes,
+            *(f"the search at {one_line(at)!r} is not run again: its best model is taken" for at in searches),
+        ),
     )
 
 
@@ -275,41 +264,22 @@ def shown_path(path: str | os.PathLike[str]) -> str:
     return typed(absolute.relative_to(here).as_posix()) if absolute.is_relative_to(here) else str(absolute)
 
 
-def _loaded(model: object) -> tuple[str | None, str | None, Any]:
-    """Return the path and hash of a model file, if there is one, and the model."""
-    if not isinstance(model, (str, os.PathLike)):
-        if isinstance(model, BaseEstimator):
-            return None, None, model
-        raise UsageError(f"the model is a {one_line(type(model).__name__)}: give a path or a scikit-learn estimator")
-    path = os.fspath(model)
-    where = one_line(path)
-    try:
-        raw = content(path)
-    except DataError as error:
-        raise UsageError(str(error)) from None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            loaded = joblib.load(io.BytesIO(raw))
-    except Exception as error:
-        kind = type(error).__name__
-    else:
-        if isinstance(loaded, BaseEstimator):
-            return path, hashlib.sha256(raw).hexdigest(), loaded
-        found = one_line(type(loaded).__name__)
-        if hasattr(loaded, "fit") and hasattr(loaded, "predict"):
-            raise UsageError(f"{where}: advise changes {HANDLED}; this is a {found}")
-        raise ArtifactError(f"{where}: it holds a {found}, not one scikit-learn model: give a file of one model")
-    raise ArtifactError(f"{where}: joblib cannot load it ({kind}): give a file that joblib.dump has written")
+def _unsearched(given: Any) -> tuple[Any, tuple[str, ...]]:
+    """Return a model, not fitted, with the best model of each fitted search inside it, and where these were."""
+    inside = {name: one for name, one in given.get_params(deep=True).items() if hasattr(one, "best_estimator_")}
+    bare = clone(given)
+    if inside:
+        bare.set_params(**{name: clone(search.best_estimator_) for name, search in inside.items()})
+    return bare, tuple(inside)
 
 
 def _place(estimator: Any, named: str) -> tuple[str, str | None]:
     """Return where the only forest or tree is among the parameters, and the bagging around a tree."""
     where = one_line(named)
     everything = {"": estimator, **estimator.get_params(deep=True)}
-    found = [name for name, value in everything.items() if isinstance(value, (*FORESTS, *TREES))]
+    found = list(trees_among(estimator))
     if not found:
-        raise UsageError(f"{where}: advise changes {HANDLED}; this is a {one_line(type(estimator).__name__)}")
+        raise refused(named, estimator)
     if len(found) > 1:
         places = ", ".join(one_line(name or "the model itself") for name in found)
         raise UsageError(f"{where}: advise changes {HANDLED}; this has {len(found)}: {places}")

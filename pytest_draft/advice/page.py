@@ -25,8 +25,6 @@ class Point:
 
     title: str
     """What is shown where the pointer is on it."""
-    kind: str
-    """Its verdict, by which it is drawn."""
     marks: tuple[Mark, ...]
 
 
@@ -45,18 +43,22 @@ def render(advice: Recommendation) -> str:
             headline=wording.headline(advice),
             cost=wording.cost(advice),
             tried=wording.tried(advice),
-            how_to_read=wording.HOW_TO_READ,
+            how_to_read=wording.how_to_read(advice),
+            reasons=wording.reasons(advice),
+            step=wording.next_step(advice),
+            longer=[] if advice.longer is None else wording.wrapped(advice.longer),
+            harden_and_judge=wording.HARDEN_AND_JUDGE,
             secret_seed=wording.SECRET_SEED,
             headings=wording.HEADINGS,
             rows=[(wording.cells(one), one.setting == advice.pick, _why(one)) for one in listed],
             code=(advice.code or "").splitlines(),
-            commands=advice.commands,
+            commands=[line for command in advice.commands for line in wording.wrapped(command)],
             notes=advice.notes,
             axes=axes,
             points=points,
             described=_described(drawn, advice),
+            picked=any(one.setting == advice.pick for one in drawn),
             left_out=len(listed) - len(drawn),
-            metric=advice.metric,
             width=WIDTH,
             height=HEIGHT,
             provenance=_provenance(advice),
@@ -84,7 +86,7 @@ def _provenance(advice: Recommendation) -> list[tuple[str, str]]:
         ("Level of hardening", advice.level),
         ("Metric", advice.metric),
         ("Seed", str(advice.seed)),
-        ("Time boxes", f"{advice.boxes[0]:.0f} s in the sweep, {advice.boxes[1]:.0f} s in the last judgements"),
+        ("Budget", f"{advice.budget:g} s for each judgement"),
     ]
     return [(name, value) for name, value in said if value]
 
@@ -97,7 +99,7 @@ def _described(drawn: Sequence[Tried], advice: Recommendation) -> str:
 
 def _title(tried: Tried, advice: Recommendation) -> str:
     assert tried.score is not None
-    pick = "the pick; " if tried.setting == advice.pick else ""
+    pick = "advised; " if tried.setting == advice.pick else ""
     leaves = "" if tried.leaves is None else f", {tried.leaves:,} leaves"
     judged = wording.verdict(tried.hardened, *tried.fresh)
     return (
@@ -107,13 +109,11 @@ def _title(tried: Tried, advice: Recommendation) -> str:
 
 
 def _plot(advice: Recommendation, drawn: Sequence[Tried]) -> tuple[tuple[Mark, ...], tuple[Point, ...]]:
-    """Return axes and points: score against leak."""
+    """Return axes and points: score against the attack's error."""
     ratios = [_clipped(one) for one in drawn]
     low, high = min(0.5, *ratios) / 1.1, 1.1 * max(2.0, *ratios)
     scores = [one.score for one in drawn if one.score is not None]
-    leading = advice.best.score.mean if advice.best is not None and advice.best.score is not None else scores[0].mean
-    least = min(leading, *(one.mean - one.error for one in scores))
-    most = max(leading, *(one.mean + one.error for one in scores))
+    least, most = min(one.mean - one.error for one in scores), max(one.mean + one.error for one in scores)
     room = (most - least) or 1.0
     least, most = least - 0.05 * room, most + 0.05 * room
 
@@ -123,39 +123,110 @@ def _plot(advice: Recommendation, drawn: Sequence[Tried]) -> tuple[tuple[Mark, .
     def up(value: float) -> float:
         return _FRAME.y((value - least) / (most - least))
 
-    axes = _FRAME.lines([(share, f"{least + share * (most - least):.3f}") for share in (0.0, 0.5, 1.0)])
+    axes = _FRAME.lines([((tick - least) / (most - least), label) for tick, label in _ticks(least, most)])
     ticks = [tick for tick in (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0, 20.0) if low <= tick <= high]
-    axes += _FRAME.below([(across(tick), f"{tick:g}") for tick in ticks], "error over limit (left of 1 fails)")
-    axes.append(line(_FRAME.left, up(leading), _FRAME.right, up(leading), "leading"))
-    axes.append(line(_FRAME.x(across(1.0)), _FRAME.top, _FRAME.x(across(1.0)), _FRAME.base + 3, "bar"))
-    axes.append(text(_FRAME.left - 40, _FRAME.top - 16, advice.metric, "start", "small"))
-    points = [_point(one, advice, _FRAME.x(across(_clipped(one))), up) for one in drawn]
+    axes += _FRAME.below([(across(tick), f"{tick:g}") for tick in ticks], "error / limit  (right is safer \u2192)")
+    bar = _FRAME.x(across(1.0))
+    axes.append(line(bar, _FRAME.top, bar, _FRAME.base + 3, "bar"))
+    axes.append(text(bar, _FRAME.top - 5, "limit", "middle", "small bar-label"))
+    axes.append(text(2, 11, f"\u2191 {advice.metric}  (up is better)", "start"))
+    spots = [_Spot(one, _FRAME.x(across(_clipped(one))), up) for one in drawn]
+    points, taken = [], [(bar - 3, _FRAME.top, bar + 3, _FRAME.base), *(spot.box for spot in spots)]
+    for spot in spots:
+        label = "advised" if spot.tried.setting == advice.pick else "now" if spot.tried.setting == advice.own else ""
+        marks = spot.marks(advice)
+        if label:
+            named, box = spot.labelled(label, taken)
+            marks.append(named)
+            taken.append(box)
+        points.append(Point(f"{spot.tried.setting.name}: {_title(spot.tried, advice)}", tuple(marks)))
     return tuple(axes), tuple(points)
+
+
+def _ticks(least: float, most: float) -> list[tuple[float, str]]:
+    """Return two to six round values between two others, with their labels."""
+    rough = (most - least) / 3
+    unit = 10.0 ** math.floor(math.log10(rough))
+    step = next(unit * times for times in (1, 2, 5, 10) if unit * times >= 0.8 * rough)
+    decimals = max(0, -math.floor(math.log10(step) + 1e-9))
+    counts = range(math.ceil(least / step), math.floor(most / step) + 1)
+    return [(count * step, f"{count * step:.{decimals}f}") for count in counts]
+
+
+Box = tuple[float, float, float, float]
+"""Left, top, right and bottom."""
+
+
+@dataclass(frozen=True)
+class _Spot:
+    """Where a setting is drawn."""
+
+    tried: Tried
+    x: float
+    up: Callable[[float], float]
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Upper and lower end of the standard error."""
+        score = self.tried.score
+        assert score is not None
+        return self.up(score.mean + score.error), self.up(score.mean - score.error)
+
+    @property
+    def y(self) -> float:
+        assert self.tried.score is not None
+        return self.up(self.tried.score.mean)
+
+    @property
+    def box(self) -> Box:
+        return self.x - 6, self.y - 6, self.x + 6, self.y + 6
+
+    def marks(self, advice: Recommendation) -> list[Mark]:
+        """Return what is drawn: the verdict is its shape and its colour."""
+        x, y, (upper, lower), hardened = self.x, self.y, self.ends, self.tried.hardened
+        assert hardened is not None
+        fell = hardened.verdict == "passed" and not self.tried.passed
+        kind = "inconclusive" if fell else hardened.verdict
+        marks = [line(x, upper, x, lower, "whisker")]
+        if kind == "passed":
+            marks.append(dot(x, y, 4.5, kind))
+        elif kind == "failed":
+            marks.append(path(f"M{x - 4:.1f} {y - 4:.1f}l8 8m0 -8l-8 8", kind))
+        else:
+            marks.append(path(f"M{x:.1f} {y - 5:.1f}l5 5l-5 5l-5 -5z", kind))
+        return [*marks, dot(x, y, 9, "pick")] if self.tried.setting == advice.pick else marks
+
+    def labelled(self, words: str, taken: Sequence[Box]) -> tuple[Mark, Box]:
+        """Return a label beside the spot, where it covers nothing if there is such a place, and its box."""
+        wide, above, below = 7.0 * len(words), self.y - 13, self.y + 21
+        places = {
+            "start": (self.x + 13, self.y + 4, self.x + 13),
+            "end": (self.x - 13, self.y + 4, self.x - 13 - wide),
+            "above": (self.x, above, self.x - wide / 2),
+            "below": (self.x, below, self.x - wide / 2),
+        }
+        frame = (_FRAME.left, _FRAME.top, _FRAME.right, _FRAME.base)
+
+        def covered(place: str) -> float:
+            _, y, left = places[place]
+            box = (left, y - 11, left + wide, y + 3)
+            outside = wide * 14 - _shared(box, frame)
+            return outside + sum(_shared(box, other) for other in taken)
+
+        chosen = min(places, key=covered)
+        x, y, left = places[chosen]
+        anchor = chosen if chosen in ("start", "end") else "middle"
+        return text(x, y, words, anchor, "strong"), (left, y - 11, left + wide, y + 3)
+
+
+def _shared(one: Box, other: Box) -> float:
+    """Return the area that two boxes share."""
+    wide = min(one[2], other[2]) - max(one[0], other[0])
+    high = min(one[3], other[3]) - max(one[1], other[1])
+    return max(0.0, wide) * max(0.0, high)
 
 
 def _clipped(tried: Tried) -> float:
     assert tried.hardened is not None
     assert tried.hardened.error_over_limit is not None
     return min(_MOST, max(_LEAST, tried.hardened.error_over_limit))
-
-
-def _point(tried: Tried, advice: Recommendation, x: float, up: Callable[[float], float]) -> Point:
-    """Return a setting's point: its verdict is its shape and its colour."""
-    assert tried.score is not None
-    assert tried.hardened is not None
-    y = up(tried.score.mean)
-    kind = (
-        "passed" if tried.passed else "inconclusive" if tried.hardened.verdict == "passed" else tried.hardened.verdict
-    )
-    marks = [line(x, up(tried.score.mean - tried.score.error), x, up(tried.score.mean + tried.score.error), "whisker")]
-    if kind == "passed":
-        marks.append(dot(x, y, 4.5, kind))
-    elif kind == "failed":
-        marks.append(path(f"M{x - 4:.1f} {y - 4:.1f}l8 8m0 -8l-8 8", kind))
-    else:
-        marks.append(path(f"M{x:.1f} {y - 5:.1f}l5 5l-5 5l-5 -5z", kind))
-    if tried.setting == advice.pick:
-        marks.append(dot(x, y, 9, "pick"))
-        anchor = "end" if x > WIDTH / 2 else "start"
-        marks.append(text(x - 12 if anchor == "end" else x + 12, y - 8, "the pick", anchor, "strong"))
-    return Point(f"{tried.setting.name}: {_title(tried, advice)}", kind, tuple(marks))

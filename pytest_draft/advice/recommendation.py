@@ -34,8 +34,8 @@ class Recommendation:
     minutes: float
     seconds: float
     """`minutes` and `seconds`: what was given, and what it took."""
-    boxes: tuple[float, float]
-    """Seconds of a judgement of the sweep, and of the last ones."""
+    budget: float
+    """Seconds that a judgement may take: the gate's time box."""
     settings: tuple[Tried, ...]
     """All that was scored or judged, the most leaves first."""
     own: Setting
@@ -59,6 +59,8 @@ class Recommendation:
     """The same without the seed, which trains another model of the setting whenever it is run."""
     commands: tuple[str, ...]
     """That harden and judge it; empty where there are no files to name."""
+    longer: str | None
+    """The command that searches for longer; None where there is a pick, nothing to gain, or no files to name."""
     notes: tuple[str, ...]
     model: Any = field(default=None, repr=False, compare=False)
     """Estimator or None. The pick's, trained on all rows: as private as these, until it is hardened."""
@@ -85,7 +87,7 @@ class Recommendation:
     @property
     def judgements(self) -> int:
         """How many files were judged."""
-        return sum((one.hardened is not None) + (one.plain is not None) + len(one.fresh) for one in self.settings)
+        return sum((one.hardened is not None) + len(one.fresh) for one in self.settings)
 
     def of(self, setting: Setting) -> Tried:
         """Return what is known of a setting."""

@@ -71,9 +71,7 @@ class Scorer:
                 np.zeros(n_rows), owner.labels
             )
             self._test = (_rows(owner.features, test), owner.labels[test])
-            self.tested_on = (
-                f"{len(test):,} rows that no other score has used, by models of the other {len(self._train):,}"
-            )
+            self.tested_on = f"{len(test):,} rows set aside (models of the other {len(self._train):,})"
         self.folds = min(FOLDS, self._least_of_class(self._train))
         if self.folds < 2:
             raise DataError(f"{self._where}: too few rows of a class for scores: at least 2 are needed")

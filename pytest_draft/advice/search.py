@@ -1,8 +1,9 @@
 """The search through lines of settings: returns all that were tried, and the one to release.
 
-Within a line the leak falls with the number of leaves, so each is bisected, from where the bar was met in the others.
-The pick of the sweep is judged again with fresh seeds; where one of these judgements does not pass, the next stricter
-setting is taken. Whatever ends the search early, what was found out by then stands.
+The leak falls with the number of leaves. So the first setting that passes is looked for by bisection over the leaves of
+all settings; then each line is bisected, from where the bar was met in the others, as long as something in it may score
+better than what passes. The pick is judged again with fresh seeds; where one of these judgements does not pass, the
+best of what is left is taken. Whatever ends the search early, what was found out by then stands.
 """
 
 from __future__ import annotations
@@ -20,8 +21,7 @@ FRESH = 3
 
 _SCORES = 0.25  # of the time, for scores before anything is swept
 _LAST = 0.45  # of the time, at most, that is kept for the last judgements
-_LEAST_SECONDS = 1.0  # of a judgement that is worth beginning
-_MOST_PLAIN = 4  # plain files that are judged in the end
+_BEGUN = 0.5  # of a judgement's time box: where less time is left, none is begun
 _EARLY = 0.6  # of its box: a judgement that has ended before was not ended by it
 _SLOWER = 1.25  # than the slowest of the last judgements, another one at most, as far as can be known
 _STRIDE = 3.0  # from the fewest leaves that do not pass to where the bar is looked for, where nothing passes yet
@@ -37,7 +37,7 @@ class SettingJudge(Protocol):
     def score(self, setting: Setting) -> Score:
         """Return the cross-validated score."""
 
-    def judge(self, setting: Setting, seconds: float, *, hardened: bool) -> Judgement:
+    def judge(self, setting: Setting, seconds: float) -> Judgement:
         """Judge a file of the sweep."""
 
     def judge_fresh(self, setting: Setting, seconds: float, number: int) -> Judgement:
@@ -66,7 +66,6 @@ def search(
     means: SettingJudge,
     timebox: TimeBox,
     seconds: float,
-    full_seconds: float,
     say: Say = silent,
 ) -> SearchResult:
     """Search for the setting to release.
@@ -79,8 +78,8 @@ def search(
         Of settings with ever fewer leaves.
     timebox : TimeBox
         For the whole search.
-    seconds, full_seconds : float
-        Time boxes of a judgement of the sweep, and of the last ones.
+    seconds : float
+        Time box of a judgement: the gate's. One that has begun is finished, up to half of it later than `timebox`.
     say : callable
         Gets what is being done.
 
@@ -89,7 +88,7 @@ def search(
     SearchResult
         Also after a `KeyboardInterrupt`, with what was found out before it.
     """
-    running = _Bisection(own, lines, means, timebox, seconds, full_seconds, say)
+    running = _Bisection(own, lines, means, timebox, seconds, say)
     try:
         running.run()
     except KeyboardInterrupt:
@@ -97,7 +96,7 @@ def search(
     found = running.found
     if found.pick is None:
         passed = {setting: one for setting, one in found.tried.items() if one.passed}
-        chosen = pick(lines, passed)
+        chosen = pick(lines, passed, running.out)
         found.candidate = None if chosen is None else chosen.setting
     return found
 
@@ -112,23 +111,21 @@ class _Bisection:
         means: SettingJudge,
         timebox: TimeBox,
         seconds: float,
-        full_seconds: float,
         say: Say,
     ) -> None:
         self.found = SearchResult()
         self._own, self._lines, self._means, self._box = own, lines, means, timebox
-        self._seconds, self._full, self._say = seconds, full_seconds, say
+        self._seconds, self._say = seconds, say
         self._keeps = True
-        self._below = math.inf  # of the fewest leaves of a setting that did not pass with fresh seeds
-        self._out: set[Setting] = set()
+        self.out: set[Setting] = set()
         self._spent: list[float] = []
         self._lines_left = len(lines)
 
     def run(self) -> None:
-        """Score, sweep, settle, and judge some plain files beside."""
+        """Look for what passes, then for what passes and scores best, and settle on it."""
         self._score(self._own)
-        self._judge(self._own, hardened=False)
-        self._judge(self._own, hardened=True)
+        self._judge(self._own)
+        self._find_passing()
         self._score_first()
         self._sweep()
         if not any(one.passed for one in self.found.tried.values()):
@@ -141,7 +138,6 @@ class _Bisection:
             self._sweep()
             self._score_passing()
             self._settle()
-        self._judge_plain()
 
     # --- what is known
 
@@ -178,10 +174,15 @@ class _Bisection:
         until = self._box.elapsed + _SCORES * self._box.seconds
         for rank in range(max(map(len, orders), default=0)):
             for line, order in zip(self._lines, orders, strict=True):
-                if rank < len(order):
+                if rank < len(order) and not self._is_too_large(line, order[rank]):
                     if self._box.elapsed >= until:
                         return
                     self._score(line[order[rank]])
+
+    def _is_too_large(self, line: Line, at: int) -> bool:
+        """Return whether a setting with fewer leaves in its line did not pass."""
+        judged = [self._known(setting).hardened for setting in line[at:]]
+        return any(one is not None and one.verdict != "passed" for one in judged)
 
     def _score_passing(self) -> None:
         """Score all that pass or stand behind what passes, while there is time."""
@@ -192,6 +193,21 @@ class _Bisection:
                 self._score(setting)
 
     # --- judgements
+
+    def _find_passing(self) -> None:
+        """Bisect on the leaves of all settings until one passes, or the one with the fewest leaves does not."""
+        settings = {setting for line in self._lines for setting in line if setting.kind != "private"}
+        while not any(one.passed for one in self.found.tried.values()):
+            not_passed = [one.leaves or 0 for one in self.found.tried.values() if one.hardened is not None]
+            most = min(not_passed, default=math.inf)
+            left = {setting: self._leaves(setting) for setting in settings if self._leaves(setting) < most}
+            if not left:
+                return
+            middle = math.sqrt(min(left.values()) * min(most, max(left.values())))
+            nearest = min(left, key=lambda one: (abs(math.log(left[one] / middle)), one.trees, one.name))
+            if self._judge(nearest) is None:
+                return
+            self._score(nearest)
 
     def _sweep(self) -> None:
         """Bisect all lines, those with the best scores first."""
@@ -217,34 +233,35 @@ class _Bisection:
         """Return the seconds that a last judgement is expected to take, by how long others have taken by now."""
         fresh = [judged.seconds for one in self.found.tried.values() for judged in one.fresh]
         if fresh:
-            return min(self._full, _SLOWER * max(fresh))
+            return min(self._seconds, _SLOWER * max(fresh))
         passes = [one.hardened for one in self.found.tried.values() if one.passed and one.hardened is not None]
         if passes and all(one.seconds < _EARLY * one.box for one in passes):
-            return min(self._full, 2 * max(one.seconds for one in passes))
-        return self._full
+            return min(self._seconds, 2 * max(one.seconds for one in passes))
+        return self._seconds
 
     def _about_left(self) -> str:
         mean = sum(self._spent) / len(self._spent) if self._spent else self._seconds
         left = min(self._box.remaining, mean * _PER_LINE * self._lines_left + self._kept)
         return f"about {max(1, round(left / 60))} min left"
 
-    def _judge(self, setting: Setting, *, hardened: bool) -> Judgement | None:
+    def _judge(self, setting: Setting) -> Judgement | None:
         """Judge a setting in the sweep; None where there is no time."""
-        known = self._known(setting)
-        judged = known.hardened if hardened else known.plain
-        if judged is not None:
-            return judged
-        room = self._box.remaining - self._kept
-        if room < _LEAST_SECONDS:
+        known = self._known(setting).hardened
+        if known is not None:
+            return known
+        if not self._has_time(self._kept):
             self.found.finished = False
             return None
-        file = "hardened" if hardened else "plain"
         count = f"judgement {self.found.judgements + 1}; {self._about_left()}"
-        self._say(f"judging {setting.name}, {file} file ({count})", self._share)
-        judged = self._means.judge(setting, min(self._seconds, room), hardened=hardened)
+        self._say(f"judging {setting.name} ({count})", self._share)
+        judged = self._means.judge(setting, self._seconds)
         self._count(judged)
-        self._note(setting, leaves=judged.leaves, **{"hardened" if hardened else "plain": judged})
+        self._note(setting, leaves=judged.leaves, hardened=judged)
         return judged
+
+    def _has_time(self, kept: float) -> bool:
+        """Return whether a judgement can begin, besides what is kept."""
+        return self._box.remaining - kept >= _BEGUN * self._seconds
 
     def _count(self, judged: Judgement) -> None:
         self.found.judgements += 1
@@ -254,12 +271,12 @@ class _Bisection:
         """Judge settings of a line until two neighbours are known of which only the one with fewer leaves passes."""
         last_not, first_passed, probes = -1, len(line), 0
         for index, setting in enumerate(line):  # judged in another line
-            judged = self._known(setting).hardened
-            if judged is not None and judged.verdict != "passed":
+            known = self._known(setting)
+            if known.hardened is not None and not known.passed:
                 last_not = index
-        while first_passed - last_not > 1:
+        while self._may_gain(line[last_not + 1 : first_passed]):
             at = self._probe(line, last_not, first_passed, probes)
-            judged = self._judge(line[at], hardened=True)
+            judged = self._judge(line[at])
             if judged is None:
                 return
             probes += 1
@@ -270,6 +287,15 @@ class _Bisection:
         for at in (first_passed - 1, first_passed):
             if 0 <= at < len(line) and self._box.remaining > self._kept:
                 self._score(line[at])
+
+    def _may_gain(self, settings: Line) -> bool:
+        """Return whether one of some settings may score better, by more than a standard error, than what passes."""
+        leading = best([one for one in self.found.tried.values() if one.passed and one.setting not in self.out])
+        if leading is None or leading.score is None:
+            return bool(settings)
+        bar = leading.score.mean + leading.score.error
+        scores = [self._known(setting).score for setting in settings]
+        return any(score is None or score.mean > bar for score in scores)
 
     def _probe(self, line: Line, last_not: int, first_passed: int, probes: int) -> int:
         """Return which setting to judge next: near the bar as other lines have it at first, then the middle."""
@@ -291,25 +317,21 @@ class _Bisection:
     # --- the pick
 
     def _settle(self) -> None:
-        """Judge the pick with fresh seeds, and the next stricter one where it does not pass."""
+        """Judge the pick with fresh seeds, and the next one where it does not pass."""
         self._keeps = False
-        while (chosen := pick(self._lines, self.found.tried, self._below, self._out)) is not None:
+        while (chosen := pick(self._lines, self.found.tried, self.out)) is not None:
             setting = chosen.setting
             if chosen.hardened is None:
-                if self._judge(setting, hardened=True) is None:
+                if self._judge(setting) is None:
                     return
                 continue
             while len(self._known(setting).fresh) < FRESH:
                 number = len(self._known(setting).fresh)
-                left = FRESH - number
-                seconds = self._box.remaining / left
-                if self._last <= seconds:
-                    seconds = self._full
-                if seconds < _LEAST_SECONDS:
+                if not self._has_time(0.0):
                     self.found.finished = False
                     return
                 self._say(f"judging {setting.name} again, with fresh seeds ({number + 1} of {FRESH})", self._share)
-                judged = self._means.judge_fresh(setting, seconds, number)
+                judged = self._means.judge_fresh(setting, self._seconds, number)
                 self._count(judged)
                 self._note(setting, fresh=(*self._known(setting).fresh, judged))
                 if judged.verdict != "passed":
@@ -317,20 +339,17 @@ class _Bisection:
             else:
                 self.found.pick = setting
                 return
-            self._out.add(setting)
-            self._below = min(self._below, self._leaves(setting))
+            self._leave_out(setting)
+            self._keeps = True
+            self._sweep()
+            self._score_passing()
+            self._keeps = False
 
-    def _judge_plain(self) -> None:
-        """Judge the plain files of the pick and of the best scores that pass."""
-        chosen = [] if self.found.pick is None else [self.found.pick]
-        passed = [one for one in self.found.tried.values() if one.passed and one.setting not in chosen]
-        while passed and len(chosen) < _MOST_PLAIN:
-            one = best(passed) or passed[0]
-            passed.remove(one)
-            chosen.append(one.setting)
-        for setting in chosen:
-            if self._box.remaining > self._seconds:
-                self._judge(setting, hardened=False)
+    def _leave_out(self, setting: Setting) -> None:
+        """Take no setting any more that did not pass with fresh seeds, nor what has more leaves in its line."""
+        for line in self._lines:
+            if setting in line:
+                self.out.update(line[: line.index(setting) + 1])
 
 
 def _middle_first(length: int) -> list[int]:

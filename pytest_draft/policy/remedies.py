@@ -188,5 +188,9 @@ def smaller(artifact: ArtifactFacts) -> str:
     """Say how to retrain a model of this kind, by parameters that it has."""
     if artifact.n_trees == 1:
         return "retrain with a shallower tree (max_depth, min_samples_leaf)"
-    named = next((names for kind, names in _PARAMETERS.items() if (artifact.kind or "").startswith(kind)), _OF_FORESTS)
-    return f"retrain with fewer and shallower trees ({named})"
+    return f"retrain with fewer and shallower trees ({parameters_of(artifact.kind or '')})"
+
+
+def parameters_of(kind: str) -> str:
+    """Return the parameters that bound the trees of a kind of models."""
+    return next((names for begin, names in _PARAMETERS.items() if kind.startswith(begin)), _OF_FORESTS)

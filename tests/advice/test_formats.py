@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -46,12 +47,12 @@ def advice() -> Advice:
         seed=0,
         minutes=10.0,
         seconds=312.4,
-        boxes=(16.7, 60.0),
+        budget=60.0,
         settings=(
-            Tried(OWN, 4_521, Score(0.71, 0.03, 10), judged("failed", 0.6), judged("failed", 0.0)),
+            Tried(OWN, 4_521, Score(0.71, 0.03, 10), judged("failed", 0.6)),
             Tried(LEAKY, 1_900, Score(0.74, 0.03, 10), judged("failed", 0.7)),
             Tried(UNSURE, 420, Score(0.73, 0.02, 10), judged("inconclusive", None)),
-            Tried(PICK, 80, Score(0.72, 0.03, 10), judged("passed", 35.0), judged("passed", 1.2), passed),
+            Tried(PICK, 80, Score(0.72, 0.03, 10), judged("passed", 35.0), passed),
             Tried(SCORED, 8, Score(0.61, 0.05, 10)),
             Tried(PRIVATE, 320, None, judged("inconclusive", 3.0)),
         ),
@@ -66,6 +67,7 @@ def advice() -> Advice:
         code="import joblib\n\nmodel = joblib.load('models/my model.joblib')\nmodel.fit(X, y)  # seed 987654321\n",
         public_code="import joblib\n",
         commands=("python -m pytest_draft harden 'a b' c", "pytest --draft-forest c"),
+        longer=None,
         notes=("a note",),
     )
 
@@ -125,7 +127,7 @@ def test_the_plot_has_a_point_for_each_setting_with_score_and_leak_the_bar_and_t
     assert page.classes("line").count("bar") == 1
     titles = re.findall(r"<g>\n<title>(.*?)</title>", html)
     assert [title.split(":")[0] for title in titles] == [OWN.name, LEAKY.name, PICK.name]
-    assert "the pick; error over limit 35.00" in titles[2]
+    assert "advised; error over limit 35.00" in titles[2]
     assert "Not drawn: 2 of the table" in page.text  # without a ratio, without a score
     bar = next(a for tag, a in page.elements if a.get("class") == "bar")
     places = [float(a["cx"]) for tag, a in page.elements if tag == "circle"]
@@ -141,14 +143,14 @@ def test_ids_on_the_page_are_unique(advice):
 
 
 def test_an_advice_without_a_pick_says_so_in_every_format(unsettled):
-    said = f"Not finished: {PICK.name} passed once, and was not judged with three fresh seeds."
-    assert said in text(unsettled)
+    said = f"Not finished: {PICK.name} passed 4 of the 4 judgements that it needs, each with another seed."
+    assert said in " ".join(text(unsettled).split())
     assert said in Page(unsettled.html()).text
     assert said in markdown(unsettled).replace("\\", "")
     assert document(unsettled)["status"] == "not finished"
     assert document(unsettled)["candidate"] == PICK.name
     empty = replace(unsettled, settings=(), tests={}, candidate=None, finished=True)
-    assert "No setting was found whose hardened file passes." in text(empty)
+    assert "No setting passed." in text(empty)
     assert "<svg" not in empty.html()
     assert markdown(empty)
     for one in (unsettled, empty):
@@ -163,7 +165,7 @@ def test_the_document_is_as_its_schema_says_and_numbers_survive(advice):
     (pick,) = [one for one in found["settings"] if one["name"] == PICK.name]
     assert pick["test_score"]["mean"] == 0.7
     assert len(pick["fresh"]) == 3
-    assert found["judgements"] == 5 + 2 + 3
+    assert found["judgements"] == 5 + 3
     assert found["settings_scored"] == 5
 
 
@@ -174,8 +176,13 @@ def test_the_table_shows_what_was_judged_and_marks_the_pick(advice):
     assert "passed 4 times" in rows[PICK.name]
     assert "35.00" in rows[PICK.name]
     assert not any(SCORED.name in line for line in lines)
-    assert "5 settings were scored and 10 files judged in 5.2 min (finished)" in text(advice)
-    assert "The best score of all: min_samples_leaf=3, 100 trees, roc_auc 0.740 ± 0.030; test score" in text(advice)
+    said = " ".join(text(advice).split())
+    assert "5 settings scored and 8 files judged in 5.2 min (finished)" in said
+    assert (
+        "It gains 1.0 points of roc_auc (now -> advised): 0.710 ± 0.030 -> 0.720 ± 0.030, which may be chance." in said
+    )
+    assert "On 50 rows: 0.690 ± 0.040 -> 0.700 ± 0.040." in said
+    assert "The best score of all: min_samples_leaf=3, 100 trees, 0.740 ± 0.030 (failed)." in said
 
 
 def test_the_seed_is_in_the_code_for_the_owner_alone(advice):
@@ -193,6 +200,61 @@ def test_names_from_files_are_text_in_every_format(advice):
     assert "<script>" not in markdown(odd)
     assert "::error::" not in text(odd).replace(str(odd.code), "")
     assert "\x1b" not in text(odd)
+
+
+@pytest.mark.parametrize(
+    ("own", "advised", "metric", "said"),
+    [
+        (0.846, 0.834, "accuracy", "It costs 1.2 points of accuracy (now -> advised): 0.846 ± 0.005 -> 0.834 ± 0.005"),
+        (0.8341, 0.834, "accuracy", "It costs nothing in accuracy (now -> advised): 0.834 ± 0.005 -> 0.834 ± 0.005"),
+        (
+            0.834,
+            0.837,
+            "r2",
+            "It gains 0.3 points of r2 (now -> advised): 0.834 ± 0.005 -> 0.837 ± 0.005, which may be chance",
+        ),
+        (
+            -12.5,
+            -14.0,
+            "neg_log_loss",
+            "It costs 1.5 of neg_log_loss (now -> advised): -12.500 ± 0.005 -> -14.000 ± 0.005",
+        ),
+    ],
+)
+def test_what_a_setting_costs_is_a_difference(own, advised, metric, said):
+    assert wording.difference(Score(own, 0.005, 10), Score(advised, 0.005, 10), metric) == said
+
+
+LONGER = "python -m pytest_draft advise 'my model.joblib' --data train.csv --target income --budget 240 --minutes 60"
+
+
+@pytest.mark.parametrize(
+    ("command", "lines"),
+    [(LONGER, 2), ("pytest --draft-forest c", 1), (f"pytest {'long-word-' * 12} --draft-data b", 3)],
+)
+def test_a_command_is_wrapped_so_that_it_can_be_pasted(command, lines):
+    shown = wording.wrapped(command)
+    assert len(shown) == lines
+    assert shlex.split("\n".join(shown).replace("\\\n", "")) == shlex.split(command)
+    assert all(len(line) < 80 or " " not in line.strip(" \\") for line in shown)
+
+
+@pytest.mark.parametrize("verdict", ["inconclusive", "failed"])
+def test_where_nothing_passed_each_format_says_why_and_what_to_do(unsettled, verdict):
+    known = tuple(Tried(OWN, 80 + n, Score(0.7, 0.1, 5), judged(verdict, 0.6)) for n in range(1))
+    none = replace(
+        unsettled, settings=known, candidate=None, finished=True, longer=LONGER if verdict != "failed" else None
+    )
+    for shown in (
+        text(none),
+        Page(none.html()).text,
+        markdown(none).replace("\\", "").replace("&lt;", "<").replace("&gt;", ">"),
+    ):
+        said = " ".join(shown.split())
+        assert f"as it is, 100 trees: {verdict}. a-rule: a <reason>" in said
+        assert ("More time does not help." in said) == (verdict == "failed")
+        assert ("--budget 240" in said) == (verdict == "inconclusive")
+    assert document(none)["longer"] == none.longer
 
 
 @pytest.mark.parametrize(
