@@ -25,10 +25,10 @@ _PARAMETERS = {
     "CatBoost": "iterations, depth, border_count",
 }
 """What bounds the trees of boosted ones, by how the name of their kind begins."""
-_FOR_BROKEN = "retrain so that the file keeps what it declares (a note says what breaks it), and judge the new file"
+_FOR_BROKEN = "retrain so that the file keeps what it declares (a note says what breaks that), and judge the new file"
 _FOR_NOISY = (
-    "retrain with a smaller epsilon and judge the new file; at the same epsilon more trees mean more noise on each "
-    "count, but also more counts: whether fewer or more of them help, only judging tells"
+    "retrain with a smaller epsilon and judge the new file; at the same epsilon, more trees mean more noise on each "
+    "count but also more counts, so try fewer and more of them, and judge each file"
 )
 _FOR_LABELS = "retrain with a smaller epsilon or shallower trees (max_depth) and judge the new file"
 
@@ -39,14 +39,14 @@ def cause_in_file(examination: Examination) -> str | None:
     if not artifact.was_read:
         return None
     if artifact.n_trees is None:
-        return "the file tells which values each rule asks for, and so what each captured row can be"
+        return "the file tells which values each rule asks for, and so which values the rows that it captures can have"
     trees = f"{artifact.n_trees:,} tree{'s' * (artifact.n_trees != 1)}"
     if (privacy := artifact.privacy) is not None and not privacy.exact:
         what = "noisy class counts" if privacy.counts else "a label"
         return f"the file stores {what} ({privacy.mechanism.capitalize()}, {artifact.claim}) of every leaf of {trees}"
     published = artifact.published
     if published is not None and published.answers is not None:
-        return f"the file stores {published.answers} of every leaf of {trees}, and no counts"
+        return f"the file stores the {published.answers} of every leaf of {trees}, and no counts"
     stored = _STORED["rows of each class" if published is None or published.counts is None else published.counts]
     counts = f"the file stores the {stored} of every node of {trees}"
     if privacy is not None:
@@ -143,16 +143,16 @@ def commands(examination: Examination, policy: str | None = None) -> str:
     more += [] if policy is None else ["--policy", policy]
     model, hardened = _from_here(case.artifact), _from_here(str(path.with_name(f"{path.stem}-hardened.joblib")))
     harden = in_shell(["python", "-m", "pytest_draft", "harden", model, hardened, *rows])
-    taken_out = f"{harden} takes out what predictions do not need"
+    taken_out = f"to take out what predictions do not need: {harden}"
     found = artifact.published
     if (
         found is not None and found.counts is None and not found.seeded and not found.left
     ):  # nothing is left to take out
         taken_out = ""
     if artifact.place is not None:
-        return f". {taken_out}" if taken_out else ""
+        return f"; {taken_out}" if taken_out else ""
     advise = in_shell(["python", "-m", "pytest_draft", "advise", model, *rows, *more])
-    return f". {advise} looks for settings that pass, and tells what they cost" + f"; {taken_out}" * bool(taken_out)
+    return f"; to find settings that pass, and what they cost: {advise}" + f"; {taken_out}" * bool(taken_out)
 
 
 def _from_here(path: str) -> str:

@@ -79,7 +79,7 @@ def at_least(check: Check, floor: Check) -> Check:
     """
     if check.result == "failed" or floor.result != "failed":
         return check
-    sentence = f"already for the adversary {floor.adversary!r}, who knows less: {floor.sentence}"
+    sentence = f"it fails already for the adversary {floor.adversary!r}, who knows less: {floor.sentence}"
     return replace(floor, adversary=check.adversary, sentence=sentence)
 
 
@@ -118,8 +118,9 @@ def _checked(examination: Examination, policy: Policy, rule: str, compared: NowA
         return Check(rule, adversary, "failed", outcome.sentence, cause, remedy)
     if judged.bounds is not None and judged.needs is Findings and examination.findings is not None:
         outcome, doubts = _by_bounds(judged, examination, policy.rules[rule], outcome)
-    if doubts:
-        return Check(rule, adversary, "inconclusive", "; ".join(doubts), None, _to_decide(examination, policy, doubts))
+    if doubts:  # what is short of the best attack is a reason of the examination, which is told once
+        told = doubts if doubts[0] != outcome.sentence else doubts[:1]
+        return Check(rule, adversary, "inconclusive", "; ".join(told), None, _to_decide(examination, policy, doubts))
     return Check(rule, adversary, outcome.result, outcome.sentence)
 
 
@@ -134,8 +135,8 @@ def _to_decide(examination: Examination, policy: Policy, doubts: Sequence[str]) 
     if longer is None:
         return None
     limited = bool(ideals_of(examination.findings.judged[0]))  # then an attack that converges is no pass
-    other_file = commands(examination, whose).removeprefix(". ")
-    said = f"more time may {'show that it fails' if limited else 'decide it'}: {longer}"
+    other_file = commands(examination, whose).removeprefix("; ")
+    said = f"to see with more time whether it {'fails' if limited else 'passes'}: {longer}"
     return "; ".join(part for part in ((other_file, said) if limited else (said, other_file)) if part)
 
 
@@ -181,7 +182,7 @@ def gravest(checks: Iterable[tuple[str | None, Check]]) -> Check:
     if place is None or worst == "passed":
         return check
     others = f" (and {len(found) - 1} more of {len(listed)} models)" if len(found) > 1 else ""
-    return replace(check, sentence=f"{one_line(place)}: {check.sentence}{others}")
+    return replace(check, sentence=f"model {one_line(place)}: {check.sentence}{others}")
 
 
 def verdict_of(checks: Iterable[tuple[Verdict, bool]]) -> Verdict:
