@@ -106,13 +106,13 @@ def test_of_several_models_the_gravest_is_told_first_and_each_has_its_sentence(r
     begin = text[text.index('class="lead"') : text.index("<main>")]
     assert "models/leaking.joblib, adversary artifact: 40 of 40 people&#39;s rows come back" in begin
     assert text.count("people&#39;s rows come") == 4  # one of each model
-    assert text.count("Nobody knows how many people&#39;s rows come back: ") == 1
+    assert text.count("It is not known how many people&#39;s rows come back: ") == 1
 
 
 def test_a_file_that_was_not_measured_says_so_first(only):
     text = html.render(only("broken"))
     begin = text[text.index("<h1") : text.index("<main>")]
-    assert "Nobody knows how many people&#39;s rows come back: " in begin
+    assert "It is not known how many people&#39;s rows come back: " in begin
     assert "<svg" not in begin
 
 
@@ -121,7 +121,7 @@ def test_an_inconclusive_figure_is_never_told_as_the_last_word(only):
     (result,) = report["results"]
     result["verdict"], result["reasons"] = "inconclusive", ["the time was out"]
     assert "come back; other people's rows would match" in measured.decision(result)
-    assert measured.decision(result).endswith(". That is not the last word: the time was out.")
+    assert measured.decision(result).endswith(". This is not decided: the time was out.")
     result["baselines"]["perfect_rows_bounds"] = [3, 7]
     assert measured.decision(result).startswith("Between 3 and 7 of 40 people's rows come back")
 
@@ -242,8 +242,8 @@ def test_the_bars_are_those_that_the_checks_were_held_against(only):
     result = only("quiet")["results"][0]
     told = {chart.name: chart.description for chart in charts(result)}
     sentences = {check["rule"]: check["sentence"] for check in result["checks"]}
-    error = re.search(r"fails at an error of at most (\d\.\d{4})", sentences["reconstruction-error"])[1]
-    rows = re.search(r"at most ([\d.]+) are allowed", sentences["perfect-rows"])[1]
+    error = re.search(r"fails at (\d\.\d{4}) or less", sentences["reconstruction-error"])[1]
+    rows = re.search(r"allows at most ([\d.]+)", sentences["perfect-rows"])[1]
     assert f"the check fails at {error} or less" in told["errors"]
     assert f"the check fails above {rows}" in told["perfect-rows"]
 
