@@ -59,7 +59,7 @@ _AFTERMATH_SHARE = 0.05  # nor with more than that of its cap, whichever is more
 _MEGABYTE = 1_000_000
 _MARK = b"\0pytest-draft\0"  # what comes before it on standard output is not ours
 _BOOT = "import sys; sys.path[:] = sys.argv[1:]; from pytest_draft.isolation import serve; serve()"
-_PROCESS = "the process that examined it"
+_PROCESS = "the process that examines the file"
 _NO_ROOM = f"there is too little memory to hand the data to {_PROCESS}: free some, or give the data as a file"
 _NOTHING = object()
 
@@ -183,7 +183,7 @@ class Children:
             with self._taken() as child:
                 answer = child.ask(request, case, listener)
                 if isinstance(answer, _Wrong):
-                    raise _EndedError("no answer", f"{_PROCESS} answered what it was not asked")
+                    raise _EndedError("no answer", f"{_PROCESS} answered another question")
                 if child.is_as_new(answer, case):
                     self._idle = child
                 return answer.examination, answer.reconstruction
@@ -239,7 +239,7 @@ class _Child:
                 **apart,
             )
         except (OSError, MemoryError) as error:
-            reason = f"no process could be started to examine it ({type(error).__name__})"
+            reason = f"no process could be started to examine the file ({type(error).__name__})"
             raise _EndedError("no answer", reason) from None
         assert self.process.stdin is not None
         assert self.process.stdout is not None
@@ -275,7 +275,7 @@ class _Child:
             elif isinstance(message, Progress):
                 if latest is None:  # it has begun
                     self._resting = self._resting or held
-                    why = f"{_PROCESS} was killed {grace:g} s after its time box of {case.seconds:g} s had ended"
+                    why = f"{_PROCESS} was still running {grace:g} s after its {case.seconds:g} s, and was killed"
                     overdue = _EndedError("overran", why)
                 latest, received = message, now
                 left = COMPILE_SECONDS if message.is_stopped else case.seconds - message.elapsed + grace
@@ -364,7 +364,7 @@ def _started(work: Callable[..., object], *arguments: object) -> threading.Threa
     try:
         thread.start()
     except (RuntimeError, MemoryError):
-        reason = "no thread could be started to examine it: raise the limit of processes and threads (ulimit -u)"
+        reason = "no thread could be started to examine the file: raise the limit of processes and threads (ulimit -u)"
         raise _EndedError("no answer", reason) from None
     return thread
 

@@ -81,7 +81,7 @@ def grant(adversary: Adversary, data: TrainingData, domain: Domain, forest: Fore
         return None
     n_rows = data.n_rows
     if forest.n_samples is not None and forest.n_samples != n_rows:
-        raise DataError(f"this forest was trained on {forest.n_samples:,} rows, and the data hold {n_rows:,}")
+        raise DataError(f"this forest was trained on {forest.n_samples:,} rows, and the data have {n_rows:,}")
     attributes = _known_attributes(adversary, domain, np.random.default_rng([seed, 11]))
     columns = tuple(column for a in attributes for column in domain.attributes[a].columns)
     outside = domain.outside(data.rows.astype(np.float64))
@@ -134,7 +134,7 @@ def _position(attributes: tuple[Attribute, ...], columns: tuple[str, ...], name:
         return found[0]
     shown = f"side knowledge 'columns': {one_line(name)!r}"
     if found:
-        raise UsageError(f"{shown} names {len(found)} attributes; tell them apart in a domain file")
+        raise UsageError(f"{shown} is the name of {len(found)} attributes; give them different names in a domain file")
     if name in columns:
         owner = next(attribute for attribute in attributes if columns.index(name) in attribute.columns)
         raise UsageError(f"{shown} is a column of attribute {one_line(owner.name)!r}; name the attribute")
@@ -235,7 +235,7 @@ def known_occurrences(forest: Forest, adversary: str, in_time: Callable[[], None
         raise NotCoveredError("the file does not tell the number of training rows; without it nothing is covered yet")
     if forest.draws.uneven:
         raise NotCoveredError(
-            "rows were drawn with unequal chances, and who got which is not known to the adversary; not covered yet"
+            "rows were drawn with unequal chances, and an adversary who does not know which is not covered yet"
         )
     return np.ones((forest.n_trees, forest.n_samples), dtype=np.int64)
 

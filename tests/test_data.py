@@ -196,7 +196,7 @@ def test_object_arrays_of_an_npz_file_are_refused_only_where_they_are_needed(sav
     [
         ({"Z": ROWS}, "no array 'X'"),
         ({"X": ROWS[0]}, "array 'X' has 1 dimensions"),
-        ({"X": ROWS, "columns": ["age"]}, "has 1 names, array 'X' 2 columns"),
+        ({"X": ROWS, "columns": ["age"]}, "has 1 names, but array 'X' has 2 columns"),
         ({"X": ROWS, "columns": ["age", "age"]}, "more than once"),
         ({"X": ROWS[:0], "y": []}, "no rows"),
         ({"X": np.zeros((2, 2), dtype=[("a", "f4")])}, "array 'X' does not hold numbers"),
@@ -255,9 +255,9 @@ def test_a_path_cannot_break_the_line(tmp_path):
         (f'age,y\n1,0\n{NUMBER},"{TEXT}\n', "is never closed"),
         (f"age,y\n{NUMBER},{TEXT}\xff\n".encode("latin-1"), "not UTF-8"),
         (f"age,{TEXT}\xff\n1,2\n".encode("latin-1"), "not UTF-8"),
-        (f"{TEXT},y,{TEXT}\n1,2,3\n", "1 of its 3 column names are there more than once"),
+        (f"{TEXT},y,{TEXT}\n1,2,3\n", "1 of its 3 column names appear more than once"),
         (f"{NUMBER},0,1,0\n1,1,1,0\n", "more than once"),
-        (f"{NUMBER},0.5,1\n1,1,1\n", "line 1 holds numbers only"),
+        (f"{NUMBER},0.5,1\n1,1,1\n", "line 1 has numbers only"),
     ],
 )
 def test_a_wrong_csv_file_is_refused_without_a_word_of_its_content(write, content, said):
@@ -299,7 +299,7 @@ def test_columns_are_matched_by_name_and_the_rest_is_unused(write):
 
 def test_without_a_target_one_column_besides_the_features_is_the_label(write):
     message = refusal(training_data, read_table(write("id,age,female,y\n1,2,0,1\n")), forest(), kind=LabelError)
-    assert "2 columns are no features" in message
+    assert "2 columns are not features" in message
     assert "--draft-target" in message
     assert "--draft-target" in refusal(training_data, read_table(write("age,female\n2,0\n")), forest(), kind=LabelError)
     unnamed = forest(None, n_features=2)
@@ -508,15 +508,15 @@ def test_classes_that_are_the_same_number_are_told_apart_by_their_text_only(writ
 def test_unknown_labels_are_counted_and_not_shown(labels):
     message = refusal(training_data, (ROWS, labels), forest(), kind=LabelError)
     assert (
-        "of 2 rows have a label that the forest does not know; give the 2 classes as it was trained with them (numbers)"
-        in message
+        "of 2 rows have a label that the forest does not know; give the labels that it was trained with (2 classes, "
+        "as numbers)" in message
     )
 
 
 def test_no_class_is_shown_because_one_person_may_have_it():
     classes = ("a\n::error::", *(f"c{index}" for index in range(14)))
     message = refusal(training_data, (ROWS, [TEXT, TEXT]), forest(classes=classes), kind=LabelError)
-    assert message.endswith("give the 15 classes as it was trained with them (text)")
+    assert message.endswith("give the labels that it was trained with (15 classes, as text)")
     assert "::error" not in message
 
 
@@ -551,7 +551,9 @@ def test_a_regressors_targets_are_not_looked_at_and_may_be_missing(target, write
     for each in (regressor, unnamed):
         np.testing.assert_array_equal(training_data(without, each).rows, ROWS)
     assert "no column 'y'" in refusal(training_data, without, regressor, "y", kind=LabelError)
-    assert "cannot tell the label column" in refusal(training_data, read_table(write(CSV)), unnamed, kind=LabelError)
+    assert "which column holds the labels is not clear" in refusal(
+        training_data, read_table(write(CSV)), unnamed, kind=LabelError
+    )
 
 
 # In-memory data

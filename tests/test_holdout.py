@@ -50,8 +50,11 @@ def test_columns_are_taken_by_position_where_the_holdout_has_no_names(tmp_path):
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        (("age", "female", "tenant"), "1 of the training data's 3 columns are missing: 'owner'; give the holdout"),
-        (("a", "b", "c"), "3 of the training data's 3 columns are missing: 'age', 'female', 'owner'; give"),
+        (
+            ("age", "female", "tenant"),
+            "1 of the 3 columns of the training data are missing: 'owner'; encode the holdout",
+        ),
+        (("a", "b", "c"), "3 of the 3 columns of the training data are missing: 'age', 'female', 'owner'; encode"),
     ],
 )
 def test_a_missing_column_is_named(columns, message):
@@ -61,7 +64,7 @@ def test_a_missing_column_is_named(columns, message):
 
 
 def test_another_number_of_columns_is_refused_where_there_are_no_names():
-    with pytest.raises(DataError, match="2 of the training data's 3 columns are missing"):
+    with pytest.raises(DataError, match="2 of the 3 columns of the training data are missing"):
         holdout_of(table(ROWS[:, :2], ["x0", "b"]), trained(("x0", "x1", "x2")))
 
 
@@ -92,7 +95,7 @@ def test_values_are_missing_only_where_those_of_training_rows_are():
 
 
 def test_two_columns_of_one_name_are_refused():
-    with pytest.raises(DataError, match="1 of its 4 column names are there more than once"):
+    with pytest.raises(DataError, match="1 of its 4 column names appear more than once"):
         holdout_of(table(ROWS[:, [0, 1, 2, 2]], [*NAMES, "owner"]), trained())
 
 

@@ -80,7 +80,8 @@ def inspect_contents(
     doubts = [f"{one_line(path)} is a long text or bytes, which are not looked into" for path in contents.opaque]
     if differ:
         doubts.append(
-            f"{n_rows:,} training rows are given, and the model was trained on {_rows_of(model):,}: give those"
+            f"the data have {n_rows:,} row{'s' * (n_rows != 1)}, and the model was trained on {_rows_of(model):,}: "
+            "give all rows that it was trained on"
         )
     copies: list[Copy] = []
     met: SingleValues | None = None

@@ -130,7 +130,7 @@ def audit_entropy(
         ratio=ratio,
         lowest_row=lowest_row,
         dist=parts.dist,
-        measured_on=_MEASURED_ON.get(n_trees, f"tree {best} of {n_trees}, the most telling one"),
+        measured_on=_MEASURED_ON.get(n_trees, f"the most revealing tree (number {best} of {n_trees}, from 0)"),
         trees=(min(ratios), float(np.mean(ratios)), max(ratios)) if n_trees else None,
         examined=len(ratios) if n_trees else 0,
         quantiles=hundredths(parts.row_ratios),

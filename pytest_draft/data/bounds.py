@@ -35,7 +35,7 @@ def require_size(n_bytes: int, where: str) -> None:
     DataError
     """
     if n_bytes > MOST_BYTES:
-        raise DataError(f"{where}: {n_bytes:,} bytes, and at most {MOST_BYTES:,} are read; {_ADVICE}")
+        raise DataError(f"{where}: it has {n_bytes:,} bytes, and at most {MOST_BYTES:,} are read; {_ADVICE}")
 
 
 def require_shape(n_rows: int, n_columns: int, where: str) -> None:

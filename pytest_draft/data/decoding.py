@@ -117,12 +117,14 @@ def granted_by(encoder: Encoder) -> tuple[str, ...]:
         }
         lines += [f"the file tells {number} {what} of {one_line(name)}" for name, number in of_data.items()]
     if any(column.is_product for column in encoder.columns):
-        lines.append("columns that are products of others are taken for columns of their own")
+        lines.append("columns that are products of others are treated as columns of their own")
     filled = {column.source for column in encoder.columns if any(isinstance(step, Fill) for step in column.steps)}
     if filled:
-        lines.append(f"raw columns whose missing values stay filled in, as the forest saw them: {len(filled)}")
+        lines.append(
+            f"raw columns in which missing values are compared as the forest saw them, filled in: {len(filled)}"
+        )
     if unused := encoder.n_inputs - len(encoder.sources):
-        lines.append(f"of {encoder.n_inputs} raw columns the forest does not see {unused}: these are not rebuilt")
+        lines.append(f"the forest does not see {unused} of the {encoder.n_inputs} raw columns: these are not rebuilt")
     return tuple(lines)
 
 

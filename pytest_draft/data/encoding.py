@@ -112,8 +112,8 @@ class _Run:
         result = self._cast(self._values(column), np.dtype(np.float32), column.source)
         if infinite := int(np.isinf(result).sum()):
             raise DataError(
-                f"{self._at(column.source)} has {infinite} values that are infinite or too large for float32, which "
-                "the trees compute in; give finite values"
+                f"{self._at(column.source)} has {infinite} values that are infinite or too large for float32; give "
+                "finite values"
             )
         return result
 
@@ -173,7 +173,7 @@ class _Run:
         cast: AnyArray = parsed(
             lambda: values.astype(dtype, copy=False),
             where,
-            lambda _: "it holds text where the file's transformers or its forest take numbers",
+            lambda _: "it holds text, and the file's transformers or its forest take numbers",
         )
         return cast
 
@@ -188,7 +188,9 @@ class _Run:
             return filled
 
         made: AnyArray = parsed(
-            fill, self._at(source), lambda _: "its values are not of the kind that the file fills in"
+            fill,
+            self._at(source),
+            lambda _: "its values are of another type than what the file fills in for missing ones",
         )
         return made
 
@@ -228,8 +230,8 @@ class _Run:
 
     def _refuse(self, rows: int, source: int) -> NoReturn:
         raise DataError(
-            f"{self._at(source)} has {rows} rows with a category that the file's encoder does not know and refuses: "
-            "its forest saw no such rows; give others"
+            f"{self._at(source)} has {rows} rows with a category that the file's encoder refuses, so the forest was "
+            "not trained on them; give the rows that it was trained on"
         )
 
 
@@ -240,7 +242,7 @@ def _plain(column: pd.Series[Any], where: str) -> AnyArray:
     kind = getattr(column.dtype, "kind", "O")
     if kind in "mMc":
         holds = {"M": "dates", "m": "times", "c": "complex numbers"}[kind]
-        raise DataError(f"{where} holds {holds}, which no transformer that is covered takes; give numbers or text")
+        raise DataError(f"{where} holds {holds}, which the supported transformers do not take; give numbers or text")
     if isinstance(column.dtype, np.dtype) and column.dtype != object:
         numbers: AnyArray = column.to_numpy()
         return numbers

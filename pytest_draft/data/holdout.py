@@ -87,7 +87,7 @@ def _positions(table: Table, names: list[str], wanted: tuple[str, ...], target: 
         return features
     first = ", ".join(repr(one_line(name, 60)) for name in missing[:3])
     raise DataError(
-        f"{where}: {len(missing)} of the training data's {len(wanted)} columns are missing: {first}"
+        f"{where}: {len(missing)} of the {len(wanted)} columns of the training data are missing: {first}"
         + (", ..." if len(missing) > 3 else "")
-        + "; give the holdout encoded as the training data"
+        + "; encode the holdout as the training data are"
     )

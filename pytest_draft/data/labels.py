@@ -55,16 +55,16 @@ def class_indices(
     missing = int((codes == -1).sum())
     if missing:
         raise DataError(
-            f"{where}: {missing} of {n_rows} rows have no label (in a CSV also NA, None, null and NaN are "
-            f"none); give the rows that the {word} was trained on"
+            f"{where}: {missing} of {n_rows} rows have no label (NA, None, null and NaN in a CSV count as missing); "
+            f"give the rows that the {word} was trained on"
         )
     unknown = int((indices == -1).sum())
     if unknown:
         of_text = sum(isinstance(value, str) for value in classes)
         kind = "text" if of_text == len(classes) else "text and numbers" if of_text else "numbers"
         raise LabelError(
-            f"{where}: {unknown} of {n_rows} rows have a label that the {word} does not know; give the {len(classes)} "
-            f"classes as it was trained with them ({kind})"
+            f"{where}: {unknown} of {n_rows} rows have a label that the {word} does not know; give the labels that "
+            f"it was trained with ({len(classes)} classes, as {kind})"
         )
     return indices
 

@@ -113,7 +113,7 @@ def _read_csv(content: bytes, where: str) -> tuple[pd.DataFrame, None]:
     require_distinct_names([name for name in header if name], where)
     numbered = ([str(index) for index in range(start, start + len(header))] for start in (0, 1))
     if header not in numbered and all(NUMBER.fullmatch(name.strip()) for name in header):
-        raise DataError(f"{where}: line 1 holds numbers only; give the table a header line with the columns' names")
+        raise DataError(f"{where}: line 1 has numbers only; add a header line with the names of the columns")
 
     def parse() -> pd.DataFrame:
         with warnings.catch_warnings():
@@ -206,7 +206,9 @@ def _npz_names(arrays: dict[str, AnyArray | None], n_columns: int, where: str) -
         if names is None or names.ndim != 1 or names.dtype.kind not in "US":
             raise DataError(f"{where}: array {key!r} must be 1-D text; save it with .astype(str)")
         if len(names) != n_columns:
-            raise DataError(f"{where}: array {key!r} has {len(names)} names, array 'X' {n_columns} columns")
+            raise DataError(
+                f"{where}: array {key!r} has {len(names)} names, but array 'X' has {n_columns} columns; give as many"
+            )
         index: pd.Index[Any] = pd.Index([str(name) for name in as_text(names)], dtype=object)
         return index
     return None
@@ -227,6 +229,6 @@ def require_distinct_names(names: list[str], where: str) -> None:
     duplicates = len(names) - len(set(names))
     if duplicates:
         raise DataError(
-            f"{where}: {duplicates} of its {len(names)} column names are there more than once; "
+            f"{where}: {duplicates} of its {len(names)} column names appear more than once; "
             "give each column a name of its own, in a header line"
         )

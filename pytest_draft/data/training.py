@@ -295,7 +295,7 @@ def _require_seen_alike(
         if tests.inputs == "binary":
             others = int(((values != 0) & (values != 1)).sum())
             if others:
-                raise DataError(f"{found} has {others} values that are neither 0 nor 1, which alone CORELS takes")
+                raise DataError(f"{found} has {others} values that are neither 0 nor 1; CORELS takes no others")
         if tests.inputs == "double":
             exact = column.astype(object).to_numpy(dtype=np.float64)
             literals = {one for rule in tests.rules for one in rule.literals if one.column == position}
@@ -304,8 +304,8 @@ def _require_seen_alike(
                 moved |= literal.holds(values.astype(np.float64)) != literal.holds(exact)
             if moved.any():
                 raise DataError(
-                    f"{found} has {int(moved.sum())} values so close to where a rule splits that single precision, in "
-                    "which rows are held, puts them on its other side; round them, and train again"
+                    f"{found} has {int(moved.sum())} values too close to where a rule splits: in single precision "
+                    "(float32), they are on the other side; round them, and train again"
                 )
 
 
@@ -382,8 +382,8 @@ def _raw_selected(
             return None
         lacks = f": {one_line(missing[0], 60)!r} is missing" if missing else ""
         raise DataError(
-            f"{place_of(table.source)}: {given} feature columns are not the {len(needed)} that the file's transformers "
-            f"take{lacks}; give the raw table, or the {model.n_features} columns that they make of it"
+            f"{place_of(table.source)}: the file's transformers take other columns ({len(needed)}; the table has "
+            f"{given}){lacks}; give the raw table, or the {model.n_features} columns that they make of it"
         )
     features = encoder.names and tuple(name for name in encoder.names if name in needed or name != target)
     label = None if apart else _label_position(table, columns, model, target, (features, encoder.n_inputs))
@@ -411,11 +411,13 @@ def _label_position(
         if target not in columns:
             what = "column" if table.targets is None else "array or column"
             nearest = nearest_of(target, [*columns, *(table.targets or ())])
-            raise LabelError(f"{where}: no {what} {one_line(target)!r}; give the labels' with --draft-target{nearest}")
+            raise LabelError(
+                f"{where}: no {what} {one_line(target)!r}; name the label column with --draft-target{nearest}"
+            )
         if features is not None and target in features:
             raise LabelError(
                 f"{where}: column {one_line(target)!r} is one of the {_word(model)}'s features; "
-                "give the labels' column with --draft-target"
+                "name the label column with --draft-target"
             )
         return columns.index(target)
     others = [position for position, name in enumerate(columns) if name not in (features or ())]
@@ -424,10 +426,10 @@ def _label_position(
     if model.classes is None and (features is not None or len(columns) == n_features):
         return None
     if table.targets is not None:
-        raise LabelError(f"{where}: no array 'y'; give the label array's name with --draft-target")
-    lacks = "does not name them all" if isinstance(model, RuleList) else "has no feature names"
-    reason = f"the {_word(model)} {lacks}" if features is None else f"{len(others)} columns are no features"
-    raise LabelError(f"{where}: cannot tell the label column, {reason}; give its name with --draft-target")
+        raise LabelError(f"{where}: no array 'y'; name the array of labels with --draft-target")
+    lacks = "does not name all features" if isinstance(model, RuleList) else "has no feature names"
+    reason = f"the {_word(model)} {lacks}" if features is None else f"{len(others)} columns are not features"
+    raise LabelError(f"{where}: which column holds the labels is not clear ({reason}); name it with --draft-target")
 
 
 def _label_array(table: Table, target: str | None) -> AnyArray:
@@ -468,14 +470,11 @@ def _encoded(column: pd.Series[Any], where: str) -> NDArray[np.float32]:
     values[present] = parsed(
         lambda: column[present].to_numpy(dtype=np.float64),
         where,
-        lambda _: "values are too large for float32, in which rows are held",
+        lambda _: "values are too large for float32",
     )
     with np.errstate(over="ignore"):
         result = values.astype(np.float32)
     infinite = int(np.isinf(result).sum())
     if infinite:
-        raise DataError(
-            f"{where} has {infinite} values that are infinite or too large for float32, "
-            "in which rows are held; give finite values"
-        )
+        raise DataError(f"{where} has {infinite} values that are infinite or too large for float32; give finite values")
     return result

@@ -73,7 +73,11 @@ def identify(
     """
     n_rows = problem.groups.n_rows
     if len(data.rows) != n_rows:
-        return Identity("mismatch", f"this forest was trained on {n_rows:,} rows, and the data hold {len(data.rows):,}")
+        return Identity(
+            "mismatch",
+            f"this forest was trained on {n_rows:,} rows, and the data have {len(data.rows):,}: give the rows it was "
+            "trained on",
+        )
     if not problem.groups.draws_known:
         once = np.ones((forest.n_trees, n_rows), dtype=np.int64)
         return _identify_drawn(forest, KnownRows(data.rows, data.labels, once))

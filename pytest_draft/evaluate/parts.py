@@ -150,13 +150,13 @@ def _informative(compared: Compared) -> Compared | None:
         ]
     )
     kept = ~compared.free[: compared.n_rows].all(axis=0) | (commonest < LIMITS.nearly_constant)
-    return _some_attributes(compared, kept, "without (nearly) constant ones that no tree tests")
+    return _some_attributes(compared, kept, "without nearly constant ones that no tree tests")
 
 
 def _mostly_determined(compared: Compared) -> Compared | None:
     """Return what is left with mostly determined attributes only, where these tell people apart."""
     kept = (~compared.free[: compared.n_rows]).mean(axis=0) >= LIMITS.mostly
-    part = _some_attributes(compared, kept, "which the forest determines in most rows")
+    part = _some_attributes(compared, kept, "those that the forest determines in most rows")
     if part is None:
         return None
     met = part.split_half.perfect_rows
@@ -228,4 +228,4 @@ def _some_attributes(compared: Compared, kept: BoolArray, which: str) -> Compare
         known_others=None if others is None else others.mapped(lambda rows: rows[:, columns], attributes),
     )
     of_rows = " of the rows that some tree has seen" if compared.on else ""
-    return replace(part, on=f" on {part.n_counted} columns{of_rows}, {which}")
+    return replace(part, on=f" on {part.n_counted} columns{of_rows} ({which})")

@@ -44,10 +44,10 @@ def rescaled_figures(parts: Sequence[Compared]) -> tuple[tuple[Part, Compared | 
 def on_other_scales(compared: Compared) -> tuple[tuple[RisingScale, Compared], ...]:
     """Return scales of numeric values that no outlier stretches, each with the same comparison on it."""
     inner, ranks = without_far_out(compared.rows, compared.domain), by_rank(compared.rows, compared.domain)
-    by_ranks = ranks, _on_scale(compared, ranks, "rank", " with numeric values as ranks")
+    by_ranks = ranks, _on_scale(compared, ranks, "rank", " (numbers compared by rank)")
     if inner is None:
         return (by_ranks,)
-    return (inner, _on_scale(compared, inner, "inner range", " with far-out numeric values cut off")), by_ranks
+    return (inner, _on_scale(compared, inner, "inner range", " (far-out numbers cut off)")), by_ranks
 
 
 def _on_scale(compared: Compared, scale: RisingScale, name: ScaleName, on: str) -> Compared:
@@ -102,7 +102,7 @@ def _figures_of_sample(compared: Compared) -> Part:
         exact = Exact(number * columns, attack.exact, float(np.mean([one.exact for one in found])))
     met = Met(np.empty(0, dtype=np.int64), number) if attack is None else attack.met
     return Part(
-        on=f"{compared.on}, of a sample of {number:,} rows",
+        on=f"{compared.on} in a sample of {number:,} rows",
         absolute=False,
         n_rows=number,
         columns=compared.n_counted,

@@ -8,7 +8,8 @@ no closer. That the file determines rows is said of nobody else.
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from types import TracebackType
 
@@ -31,6 +32,7 @@ from pytest_draft.examine.attack import Attack
 from pytest_draft.examine.inputs import Inputs
 from pytest_draft.examine.limits import ALTERNATIVES_SHARE, INFORMED_SHARE
 from pytest_draft.examine.record import FlowRecord
+from pytest_draft.facts.informed import CUT_SHORT
 from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.knowledge import known_occurrences, knows_occurrences
 from pytest_draft.matching import row_identities, unmatched
@@ -85,7 +87,7 @@ class SideSearches:
         )
         forest, times = inputs.forest, self._times()
         proved = knows_occurrences(forest, inputs.case.adversary)
-        with suppress(NotCoveredError, DataError, OutOfTimeError):
+        with suppress(NotCoveredError, DataError), self._in_time():
             if isinstance(forest.observation, BoostedSums):
                 counted = counted_by(forest, data.rows, data.labels)
                 if counted is None:
@@ -121,8 +123,18 @@ class SideSearches:
             informed = informed_figures(
                 self.known_others, inputs.domain, data, self._known, inputs.slices, self._record.limits.total
             )
+            if informed is None and self._record.limits.total.over:
+                self._record.fall_short(CUT_SHORT)
             self._record.facts = replace(self._record.facts, informed=informed)
             self._record.keep_known()
+
+    @contextmanager
+    def _in_time(self) -> Iterator[None]:
+        """Say so where the time runs out: what is not known then is no pass."""
+        try:
+            yield
+        except OutOfTimeError:
+            self._record.fall_short(CUT_SHORT)
 
     @property
     def _informed(self) -> bool:
@@ -204,6 +216,7 @@ class SideSearches:
         self._record.limits.note_clock(self._box, "search for other datasets")
         if found is None and self._search.explained:
             self._record.fall_short(
-                "the time was out before it was known how close anybody could get: give it more with --draft-budget"
+                "the time ran out before it was known how close any attacker could get: give it more with "
+                "--draft-budget"
             )
         return found

@@ -24,8 +24,13 @@ WITHOUT_SEEDS = (
 """What is reported where the attack falls back to what a file holds."""
 
 
-TRUTH_IS_LIKELIER = "the training data explain the file better than all that it drew"
-"""Why an attack that draws datasets did not converge."""
+TRUTH_IS_LIKELIER = "the training data explain the file better than all that it found"
+"""Why an attack that looks for the likeliest rows did not converge."""
+
+
+def off_by(reconstruction: Reconstruction, what: str) -> str:
+    """Say how far rebuilt rows are from what the file says, as why an attack did not converge."""
+    return f"its rows are off by {reconstruction.residual:,} from {what} (the right rows by 0)"
 
 
 @dataclass(frozen=True)

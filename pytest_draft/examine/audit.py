@@ -45,7 +45,7 @@ def _audit_entropy(inputs: Inputs, record: FlowRecord) -> None:
     case, model, domain = inputs.case, inputs.model, inputs.domain
     box = record.limits.box(AUDIT_SHARE) if case.attack else record.limits.total
     if Adversary.parse(case.adversary).has_side_knowledge:
-        why = "what a model tells besides an adversary's side knowledge is not covered yet"
+        why = "how much the file tells an adversary with side knowledge is not covered yet"
         record.facts = replace(record.facts, not_audited=why)
         return
     try:

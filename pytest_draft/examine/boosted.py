@@ -15,7 +15,7 @@ from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import DataError, InfeasibleError, NotCoveredError
 from pytest_draft.evaluate.identity import identify_boosted
-from pytest_draft.examine.attack import Attack, Shortfall
+from pytest_draft.examine.attack import Attack, Shortfall, off_by
 from pytest_draft.examine.inputs import Inputs
 from pytest_draft.examine.limits import TimeLimits
 from pytest_draft.facts.adversary import Adversary
@@ -177,11 +177,11 @@ class BoostedAttack(_Boosted):
         if n_rows is None:
             if Adversary.parse(inputs.case.adversary).size_unknown:
                 raise NotCoveredError(
-                    "its file does not tell the number of training rows; an adversary who does not know it is not "
-                    "covered yet: judge it with the adversary 'artifact'"
+                    "the file does not tell the number of training rows, and an adversary who does not know it is not "
+                    "covered yet: judge the file with the adversary 'artifact'"
                 )
             if inputs.n_rows is None:
-                raise DataError("these boosted trees do not tell how many rows they had: add --draft-data")
+                raise DataError("the file does not tell how many training rows there were: add --draft-data")
             n_rows, self.granted = inputs.n_rows, ("number of training rows",)
         self._n_rows = n_rows
         self._instead: Attack | None = None
@@ -201,12 +201,12 @@ class BoostedAttack(_Boosted):
         limit, remedy = limits.attack_limit()
         reasons: tuple[str, ...] = ()
         if reconstruction.status == "not converged":
-            missed = f"its rows miss {reconstruction.residual:,} of the sums and counts in the file"
-            reasons = (limits.not_converged(f"{missed} (the right rows miss none)"),)
+            reasons = (limits.not_converged(off_by(reconstruction, "the sums and counts in the file")),)
         elif reconstruction.cut_short:
-            reasons = (f"the attack was cut short after {limit}, so its error is only an upper bound; {remedy}",)
+            reasons = (f"the attack was stopped after {limit}, so a better one may get closer; {remedy}",)
         if self._forest.classes is None:
             reasons += (
-                f"the targets behind the sums of a {self._forest.kind} are not used yet: whoever uses them gets closer",
+                f"the attack does not use the targets behind the sums of a {self._forest.kind} yet: whoever does gets "
+                "closer",
             )
         return Shortfall(reasons)

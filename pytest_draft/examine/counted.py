@@ -23,7 +23,7 @@ from pytest_draft.attack.untested_values import Choices
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.evaluate.identity import identify, identify_granted, identify_values, truth_is_likelier
-from pytest_draft.examine.attack import WITHOUT_SEEDS, Attack, Shortfall
+from pytest_draft.examine.attack import TRUTH_IS_LIKELIER, WITHOUT_SEEDS, Attack, Shortfall, off_by
 from pytest_draft.examine.inputs import Inputs
 from pytest_draft.examine.limits import IDENTITY_SHARE, TimeLimits
 from pytest_draft.facts.adversary import Adversary
@@ -109,15 +109,14 @@ class Counted(Attack):
         reasons: tuple[str, ...] = ()
         likelier = reconstruction.status == "likeliest" and self._truth_is_likelier(data, reconstruction)
         if likelier:
-            reasons += (limits.not_converged("the training data are likelier than its reconstruction"),)
+            reasons += (limits.not_converged(TRUTH_IS_LIKELIER),)
         if reconstruction.status == "not converged":
-            missed = f"{reconstruction.residual:,}"
-            lacks = f"its rows miss the forest's counts by {missed} (the right rows miss none)"
+            lacks = off_by(reconstruction, "the forest's counts")
             if not self._problem.groups.draws_known:
-                lacks = f"the forest's leaves lack {missed} of its rows (of the right rows none)"
+                lacks = f"the leaves have no place for {reconstruction.residual:,} of its rows (the right rows all fit)"
             reasons += (limits.not_converged(lacks),)
         elif reconstruction.cut_short:
-            reasons += (f"the attack was cut short after {limit}, so its error is only an upper bound; {remedy}",)
+            reasons += (f"the attack was stopped after {limit}, so a better one may get closer; {remedy}",)
         return Shortfall(reasons, likelier)
 
     def _truth_is_likelier(self, data: TrainingData, reconstruction: Reconstruction) -> bool:

@@ -76,6 +76,6 @@ def _doubt_few_valued(inputs: Inputs, data: TrainingData, reconstruction: Recons
         few = few_valued(truth, reconstruction.rows, inputs.domain, inputs.knowledge.attributes)
     if few:
         record.fall_short(
-            "the attack did not find out that some columns hold few different values, and guesses between them, so "
-            f"its error is only an upper bound: encode {one_line(', '.join(few))} as whole numbers"
+            "the attack does not know that some columns have few different values, and guesses between them, so a "
+            f"better one may get closer: encode {one_line(', '.join(few))} as whole numbers"
         )

@@ -201,7 +201,7 @@ def _identified(attack: Attack, reconstruction: Reconstruction, data: TrainingDa
         try:
             identity = attack.identity(data, reconstruction, record.limits)
         except OutOfTimeError:
-            why = "the time was out before it was known whether the forest was trained on these rows"
+            why = "the time ran out before it was known whether the forest was trained on these rows"
             identity = Identity("unknown", f"{why}: give it more with --draft-budget")
     if identity.status == "order differs" or not identity.to_the_digit:
         record.note(identity.why)
@@ -212,7 +212,7 @@ def _identified(attack: Attack, reconstruction: Reconstruction, data: TrainingDa
 
 def _nothing_fits(inputs: Inputs | None, record: FlowRecord) -> str:
     """Say what it means that no dataset of the domain explains the file."""
-    nothing = "no dataset that the domain allows explains its counts"
+    nothing = "no rows with values of its domain give its counts"
     if inputs is not None and inputs.data is not None and not record.facts.reasons:  # else the domain excludes rows
         stranger = f"this forest was not trained on these rows: {nothing}"
         if inputs.knowledge is None:

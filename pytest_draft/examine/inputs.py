@@ -179,9 +179,8 @@ def open_files(case: Case, given: object, record: FlowRecord) -> Opened:
         record.doubt(facts.unjudged)
     if artifact.places:
         record.doubt(
-            f"one of {len(artifact.places)} models in the file, each judged by itself: whoever puts together what they "
-            "tell of the same rows gets closer than by any of them, so that none passes; save each in a file of its "
-            "own, and release one"
+            f"one of {len(artifact.places)} models in the file, which are judged one by one: an attacker can combine "
+            "what they tell of the same rows, so none of them passes; save each in a file of its own, and release one"
         )
     if artifact.encoder is not None and artifact.encoder.unused is not None:
         record.doubt(artifact.encoder.unused)

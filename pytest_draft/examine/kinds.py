@@ -60,13 +60,12 @@ def kind_of(inputs: Inputs) -> Kind:
     """
     if isinstance(inputs.model, RuleList):
         raise NotCoveredError(
-            "a rule list is not attacked: judge it by the rule entropy-reduction alone, as "
-            "--draft-policy interpretable does"
+            "there is no attack on rule lists: judge this one with --draft-policy interpretable, which needs none"
         )
     if all(attribute.low == attribute.high for attribute in inputs.domain.attributes):
         raise NotCoveredError(
-            "all training rows are equal, so the domain that is inferred from them tells all that there is to "
-            "rebuild, and the file nothing more: name a domain file by its hash in the policy (domain_sha256)"
+            "all training rows are equal, so there is nothing to rebuild: what a row can be follows from them alone; "
+            "give all rows that it was trained on, or name a domain file by its hash in the policy (domain_sha256)"
         )
     return kind_by(inputs.model.observation, inputs)
 
@@ -80,7 +79,7 @@ def kind_by(observation: Observation, inputs: Inputs) -> Kind:
     NotCoveredError
         Where there is none.
     """
-    raise NotCoveredError("what its leaves say is not covered by any attack yet")
+    raise NotCoveredError("there is no attack yet on what its leaves say")
 
 
 @kind_by.register
@@ -92,7 +91,8 @@ def _(observation: NodeCounts, inputs: Inputs) -> Kind:
         return Kind(Stripped)
     if forest.draws.drawn and forest.distinct is None:
         raise NotCoveredError(
-            "the numbers of different rows were removed from its file: without them numeric columns are not covered yet"
+            "the numbers of different rows were removed from the file: without them, numeric columns are not covered "
+            "yet"
         )
     if informed:
         return Kind(InformedOfValues)
@@ -130,7 +130,7 @@ def _of_row_numbers(inputs: Inputs, why: str) -> Kind:
 def _(observation: Answers, inputs: Inputs) -> Kind:
     if inputs.forest.draws.may_scale(inputs.forest.sklearn_minor):
         raise NotCoveredError(
-            "class weights have scaled the shares in its leaves: by how much is not told by a file without counts"
+            "class weights have scaled the shares in its leaves, and a file without counts does not tell by how much"
         )
     return Kind(Stripped)
 

@@ -59,7 +59,7 @@ class TimeLimits:
         self.total = TimeBox(case.seconds)
         self._seconds, self._effort, self._doubt = case.seconds, case.effort, doubt
         self.attack = self.box(ATTACK_SHARE)
-        self._ended: tuple[float, bool] | None = None
+        self._ended: bool | None = None
         self._by_clock: list[str] = []
 
     def box(self, share: float) -> TimeBox:
@@ -82,7 +82,7 @@ class TimeLimits:
 
     def end_attack(self) -> None:
         """Note when the attack has ended: what comes after it is not of its time."""
-        self._ended = self.attack.elapsed, self.attack.over
+        self._ended = self.attack.over
         self.note_clock(self.attack, "attack")
 
     @property
@@ -98,7 +98,7 @@ class TimeLimits:
             self._by_clock += [what] * (what not in self._by_clock)
         else:
             self._doubt(
-                f"the wall clock ended the {what}, not the effort of {self._effort:g} units, so another run can "
+                f"the clock ended the {what} before its effort of {self._effort:g} units was spent, so another run can "
                 "differ: give it more time with --draft-budget, or less effort with --draft-effort"
             )
 
@@ -110,16 +110,15 @@ class TimeLimits:
         first, last = ", the ".join(self._by_clock[:-1]), self._by_clock[-1]
         what = f"{first} and the {last}" if first else last
         return (
-            f"the wall clock ended the {what}: another run can get further or less far, and decide otherwise what is "
-            "close; with --draft-effort every run is the same",
+            f"the clock ended the {what}: figures can differ from run to run, and more time (--draft-budget) can "
+            "decide what is open; with --draft-effort every run is the same",
         )
 
     def attack_limit(self) -> tuple[str, str]:
         """Say what the attack had spent when it ended, and what may get it further."""
         if not self._attack_was_ended():
-            option = "time with --draft-budget" if self._effort is None else "with --draft-effort"
-            advice = f"more {option} may not help: try --draft-seed, too"
-            return f"{self._used()} (the last of its searches had ended)", advice
+            option = "--draft-budget" if self._effort is None else "--draft-effort"
+            return "its last search", f"another --draft-seed or more {option} may help"
         if self._effort is not None and not self.attack.clock_ended:
             return f"{self._effort:g} units of effort", "give it more with --draft-effort"
         return self._share(), "give it more with --draft-budget"
@@ -127,41 +126,26 @@ class TimeLimits:
     def not_converged(self, lacks: str) -> str:
         """Say that the attack did not converge, by what, and what may get it further."""
         limit, remedy = self.attack_limit()
-        return f"the attack did not converge in {limit}: {lacks}, so its error is only an upper bound; {remedy}"
+        return f"the attack did not converge in {limit}: {lacks}, so a better one may get closer; {remedy}"
 
     def before_a_dataset(self) -> str:
         """Say what ended before there was a dataset."""
         if self._effort is not None and not self.attack.effort_left:
-            return f"the effort of {self._effort:g} units was spent before there was a dataset"
+            return f"the attack found no dataset in {self._effort:g} units of effort: give it more with --draft-effort"
         self.note_clock(self.attack, "attack")
         if self._attack_was_ended():
-            share = f"{self.attack.seconds:g} s, the attack's share of the time box of {self._seconds:g} s,"
-            return f"{share} ended before there was a dataset: give it more with --draft-budget"
+            return f"the attack found no dataset in {self._share()}: give it more with --draft-budget"
         return (
-            f"the attack ended without a dataset after {self._used()}: a step that it needs did not end in its share, "
-            "or nothing was left to try: give it more with --draft-budget"
+            "the attack found no dataset: a step that it needs took too long, or nothing was left to try; give it more "
+            "with --draft-budget"
         )
-
-    @property
-    def spent_on_attack(self) -> str:
-        """What the attack has used, in words."""
-        if self._effort is not None:
-            return f"{self.attack.meter.spent:.3g} units of effort"
-        return f"{self.attack.elapsed if self._ended is None else self._ended[0]:.1f} s"
 
     def _attack_was_ended(self) -> bool:
         """Return whether its limit ended the attack, or would by now."""
-        return self.attack.over if self._ended is None else self._ended[1]
-
-    def _used(self) -> str:
-        """Say what an attack that ended by itself has used; no seconds where they should differ from run to run."""
-        if self._effort is not None:
-            return f"{self.attack.meter.spent:.3g} of {self._effort:g} units of effort"
-        seconds = self.attack.elapsed if self._ended is None else self._ended[0]
-        return f"{seconds:.1f} s of {self._share()}"
+        return self.attack.over if self._ended is None else self._ended
 
     def _share(self) -> str:
-        return f"{self.attack.seconds:g} s, its share of the time box of {self._seconds:g} s"
+        return f"{self.attack.seconds:g} s (its share of the {self._seconds:g} s in all)"
 
 
 def too_little_memory(cap: int | None) -> str:

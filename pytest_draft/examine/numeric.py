@@ -11,7 +11,7 @@ from pytest_draft.attack.numeric.rebuild import rebuild_numeric
 from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
 from pytest_draft.evaluate.identity import confirmed, identify_in_order, identify_values
-from pytest_draft.examine.attack import Attack, Shortfall
+from pytest_draft.examine.attack import Attack, Shortfall, off_by
 from pytest_draft.examine.inputs import Inputs
 from pytest_draft.examine.limits import TimeLimits
 from pytest_draft.facts.identity import Identity
@@ -61,12 +61,11 @@ class NumericAttack(Attack):
         limit, remedy = limits.attack_limit()
         reasons: tuple[str, ...] = ()
         if reconstruction.status == "not converged":
-            missed = f"its rows miss {reconstruction.residual:,} of the forest's counts and thresholds"
-            reasons = (limits.not_converged(f"{missed} (the right rows miss none)"),)
+            reasons = (limits.not_converged(off_by(reconstruction, "the forest's counts and thresholds")),)
         elif reconstruction.cut_short:
             reasons = (
-                f"the attack was cut short after {limit}: there was more to find out, so its error is only an upper "
-                f"bound; {remedy}",
+                f"the attack was stopped after {limit}, though there was more to find out, so a better one may get "
+                f"closer; {remedy}",
             )
         return Shortfall(reasons)
 
@@ -78,8 +77,8 @@ class NumericAttack(Attack):
         if not problem.targets_used:
             return (self._forest.unused,)
         return (
-            f"of {1 - problem.targets_used:.1%} of its leaves the mean targets leave open how many rows have which, "
-            "and are not used yet: whoever uses them gets closer",
+            f"the mean targets of {1 - problem.targets_used:.1%} of its leaves are not used yet: an attacker who uses "
+            "them gets closer",
         )
 
     def _thresholds_unused(self) -> tuple[str, ...]:
@@ -88,6 +87,6 @@ class NumericAttack(Attack):
         if extremes is None or extremes.decoded >= MOSTLY_DECODED * extremes.decodable:
             return ()
         return (
-            f"{extremes.decoded:,} of {extremes.decodable:,} drawn thresholds were decoded: whoever follows the "
-            "generator further gets closer",
+            f"the attack has decoded {extremes.decoded:,} of {extremes.decodable:,} random thresholds: whoever decodes "
+            "more gets closer",
         )

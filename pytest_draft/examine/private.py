@@ -53,7 +53,7 @@ class _Private(Attack):
         if self.truth_is_likelier(data, reconstruction):
             return Shortfall((limits.not_converged(TRUTH_IS_LIKELIER),), truth_is_likelier=True)
         if reconstruction.cut_short:
-            return Shortfall((limits.not_converged("it was cut short or still found likelier datasets"),))
+            return Shortfall((limits.not_converged("it was stopped, or still found likelier rows"),))
         return Shortfall()
 
 
@@ -77,8 +77,8 @@ class NoisyCounts(_Private):
         most = size_interval(forest, self._problem.noise)[1]
         if not size_known and most > MOST_SLOTS:
             self.reasons += (
-                f"its number of rows may be as high as {most:,}, more than the {MOST_SLOTS:,} that are looked for "
-                "where it is unknown: judge it with the adversary 'artifact', who knows it",
+                f"there may be up to {most:,} training rows, and where their number is unknown at most "
+                f"{MOST_SLOTS:,} are looked for: judge it with the adversary 'artifact', who knows the number",
             )
 
     def rebuild(self, search: Search) -> Reconstruction:
@@ -94,9 +94,9 @@ class NoisyCounts(_Private):
         if drawn - self._truth(data) > _MOST_BELOW + _MOST_BELOW_A_ROW * data.n_rows:
             return Identity(
                 "unknown",
-                "whether this forest was trained on these rows is not known: what was rebuilt explains its counts far "
-                f"better than they do (by {drawn - self._truth(data):.0f} in log-likelihood), as when they are others' "
-                "rows, or when the attack has fitted the noise",
+                "whether this forest was trained on these rows is not known: the rebuilt rows explain its counts far "
+                f"better (by {drawn - self._truth(data):.0f} in log-likelihood), so these are other people's rows, "
+                "or the attack has fitted the noise",
             )
         return found
 

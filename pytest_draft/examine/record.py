@@ -60,7 +60,7 @@ class FlowRecord:
         short, facts = self.facts.shortfalls, self.facts
         reasons = tuple(reason for reason in facts.reasons if reason not in short)
         if short or facts.findings is None:
-            ended = f"the attack was ended after {self.limits.spent_on_attack}, because the verdict is certain: {why}"
+            ended = f"the attack was stopped early, because {why}: more of it would not change the verdict"
             reasons, short = (*reasons, ended), (ended,)
         self.facts = replace(facts, reasons=reasons, shortfalls=short)
 

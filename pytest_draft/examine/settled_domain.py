@@ -53,7 +53,7 @@ def settle(artifact: Artifact, data: TrainingData | None, case: Case, record: Fl
     """
     if case.domain is None:
         if data is None:
-            raise DataError("neither training data nor a domain is given: add --draft-data")
+            raise DataError("there are no training data and no domain file: add --draft-data")
         return _inferred(artifact, data, case, record)
     declared, sha256 = declared_domain(case.domain, _columns(artifact.model, data))
     if data is None:
@@ -71,8 +71,8 @@ def settle(artifact: Artifact, data: TrainingData | None, case: Case, record: Fl
     if found.widened:
         record.note(
             f"the domain file allows values that no training row has in {len(found.widened)} attributes "
-            f"({one_line(', '.join(found.widened), 200)}): judged for an adversary who knows which occur; a policy "
-            "that names the file by its hash (domain_sha256) takes it as it stands"
+            f"({one_line(', '.join(found.widened), 200)}): the attack is told which values occur, unless the policy "
+            "names the domain file by its hash (domain_sha256)"
         )
     return replace(inferred, domain=found.domain)
 
@@ -130,5 +130,5 @@ def _columns(model: Forest | RuleList, data: TrainingData | None) -> tuple[str, 
     if names is not None and model.n_features is not None:
         return names
     if model.n_features is None:
-        raise DataError("the rule list does not tell all columns: add --draft-data")
+        raise DataError("the rule list does not name all columns: add --draft-data")
     return tuple(map(str, range(model.n_features)))

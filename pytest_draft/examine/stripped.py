@@ -104,8 +104,8 @@ class Stripped(Attack):
         if self._problem.states is None or thresholds_only_mark_gaps(self._forest, domain, data.rows):
             return found
         reason = (
-            "thresholds of numeric columns lie midway between values of rows, which is not used yet: whoever uses that "
-            "gets closer; write the file anew with python -m pytest_draft harden and --data"
+            "the attack does not use yet that thresholds on numeric columns lie midway between two values: whoever "
+            "does gets closer; harden the file again with python -m pytest_draft harden and --data"
         )
         return replace(found, reasons=(*found.reasons, reason))
 
@@ -116,10 +116,12 @@ class Stripped(Attack):
         if reached is None or truth > reached + _ROUNDING:
             return Shortfall((limits.not_converged(TRUTH_IS_LIKELIER),), truth_is_likelier=True)
         if reconstruction.residual:
-            missed = f"its rows miss what {reconstruction.residual:,} of the forest's leaves and classes tell"
-            return Shortfall((limits.not_converged(f"{missed} (the right rows miss none)"),))
+            missed = (
+                f"its rows do not fit what {reconstruction.residual:,} leaves tell of a class (the right rows fit all)"
+            )
+            return Shortfall((limits.not_converged(missed),))
         if reconstruction.cut_short:
-            return Shortfall((limits.not_converged("its chains disagree"),))
+            return Shortfall((limits.not_converged("several searches ended with different rows"),))
         return Shortfall()
 
 
@@ -136,7 +138,8 @@ def _unused_seeds(forest: Forest) -> tuple[str, ...]:
     else:
         return ()
     return (
-        f"its seeds are known (left in the file, or found again), and {drawn} follows from them, which is not used yet "
-        "where a file holds no counts: whoever uses it gets closer; train it with random_state=None and write it with "
-        "python -m pytest_draft harden",
+        f"its seeds are known (left in the file, or guessed), and tell {drawn}; the attack on files without counts "
+        "does "
+        "not use that yet: whoever does gets closer; train it with random_state=None and write it with python -m "
+        "pytest_draft harden",
     )

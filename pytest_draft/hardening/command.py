@@ -10,16 +10,18 @@ import argparse
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("model", help="a file of your own (.joblib, .pkl, .skops): loading it runs what is in it")
+    parser.add_argument("model", help="a file that you trust (.joblib, .pkl, .skops): loading it runs the code in it")
     parser.add_argument("output", help="the file to write (.joblib, .pkl)")
     parser.add_argument(
         "--level",
         default="counts",
-        help="seeds; counts (default; predictions stay as they are); decimals:N (leaves' class fractions are rounded); "
-        "labels (leaves keep their label alone); each includes those before it",
+        help="what to take out: seeds; counts (default: predictions stay as they are); decimals:N (class fractions in "
+        "leaves are rounded); labels (leaves keep only their label); each level includes those before it",
     )
     parser.add_argument(
-        "--data", metavar="TABLE", help="the training data (.csv, .parquet, .npz); else thresholds stay"
+        "--data",
+        metavar="TABLE",
+        help="the training data (.csv, .parquet, .npz); without them thresholds stay as they are",
     )
     parser.add_argument("--target", metavar="COLUMN", help="the label column in the data")
     parser.add_argument("--force", action="store_true", help="replace the output if it is there, never the model")
@@ -37,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pytest_draft.foreign_text import in_shell
     from pytest_draft.hardening.files import harden
 
-    print(f"{one_line(arguments.model)} will be loaded, which runs whatever is in it: only give a file of your own")
+    print(f"Loading {one_line(arguments.model)}, which runs the code in it: give only files that you trust")
     result = harden(
         arguments.model,
         arguments.output,
@@ -49,5 +51,5 @@ def run(arguments: argparse.Namespace) -> int:
     print(result)
     data, target = arguments.data or "TRAIN.csv", arguments.target or "LABEL"
     judged = in_shell(["pytest", "--draft-forest", arguments.output, "--draft-data", data, "--draft-target", target])
-    print(f"A hardened file is not safe by that. Judge it before you release it:\n  {judged}")
+    print(f"Hardening does not make a file safe. Judge it before you release it:\n  {judged}")
     return 0

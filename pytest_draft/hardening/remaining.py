@@ -75,29 +75,31 @@ class Tally:
 
 def stops(model: Any, tally: Tally) -> tuple[str, ...]:
     """Return what a hardened model no longer does."""
-    said = ["estimators_samples_ raises, and fitting again gives another model: no seed is left"]
+    said = ["estimators_samples_ raises an error, and fitting again gives another model: no seed is left"]
     if tally.level < COUNTS:
         return tuple(said)
     importances = _importances(model)
     if importances is not None:
-        said.append(f"feature_importances_ is {importances}: it is worked out from counts and impurities")
+        said.append(f"feature_importances_ is {importances}: it needs counts and impurities")
     said.append(
-        "SHAP values along the trees' paths (tree_path_dependent) weigh all leaves alike, and are wrong without an "
-        "error: use the interventional ones with background data"
+        "SHAP values by tree paths (tree_path_dependent) weigh all leaves alike: they are wrong, and no error says so; "
+        "use interventional ones with background data"
     )
     if tally.means:
-        said.append("partial_dependence(method='recursion') is wrong in the same way: use method='brute'")
+        said.append("partial_dependence(method='recursion') is wrong too: use method='brute'")
     said.append("plots and texts of trees show 1 sample a leaf")
     if tally.renumbered:
         said.append(f"apply and decision_path number the nodes otherwise (trees: {tally.renumbered:,})")
     said.append("warm_start adds trees with all their counts: harden again after it")
     if tally.cleared:
         said.append(
-            "rows with a missing value in a column that had none go right at each of its splits, no longer to the "
-            "child with more rows"
+            "where a column had no missing values, a row with one goes right at its splits, no longer to the child "
+            "with more rows"
         )
     if tally.shortened:
-        said.append("rows with values between two of the given table's can get another answer: thresholds moved there")
+        said.append(
+            "a value between two neighbouring values of the given table can get another answer: thresholds moved there"
+        )
     return tuple(said)
 
 
@@ -125,11 +127,11 @@ def stays(model: Any, tally: Tally) -> tuple[str, ...]:
     elif tally.fractions:
         said.append(f"the exact class fractions of {tally.fractions:,} leaves: of small leaves they tell the counts")
     if tally.means:
-        said.append(f"what {tally.means:,} leaves answer with (a regressor's mean targets)")
+        said.append(f"the answers of {tally.means:,} leaves (a regressor's mean targets)")
     if tally.numbered:
         said.append(
-            "THE SEED, to whoever tries them all: its random_state was a number, and which columns the trees split on "
-            "can tell which one. With it the draws of the rows are known: train with random_state=None for a release"
+            "THE SEED, to whoever tries all of them: its random_state was a number, and the columns that the trees "
+            "split on can tell which one. Then it is known which rows each tree drew: train with random_state=None"
         )
     if tally.level >= COUNTS:
         said += _splits(tally)
@@ -152,7 +154,7 @@ def _splits(tally: Tally) -> list[str]:
             "rows that it was trained on?"
         )
     if tally.shortened:
-        said.append("thresholds to the shortest decimal: between which values of the table a split was")
+        said.append("between which values of the table each split was (thresholds are the shortest decimals there)")
     if tally.directions:
         said.append(
             f"at {tally.directions:,} splits, of columns that have missing values, that the left child has more rows, "

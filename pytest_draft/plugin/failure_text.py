@@ -42,17 +42,18 @@ class FailureText:
 
     def toterminal(self, writer: Writer) -> None:
         """Write the text, without causes and remedies that were written before."""
-        repeated = []
-        for line in self.text.splitlines():
-            if line.startswith(OF_THE_FILE):
+        repeated: list[str] = []
+        for line in (*self.text.splitlines(), None):
+            if line is not None and line.startswith(OF_THE_FILE):
                 if (self.path, line) in self.shown:
                     repeated.append(line.partition(":")[0])
                     continue
                 self.shown.add((self.path, line))
-            for part in wrapped(line, self.width):
+            if repeated:
+                writer.line(f"{' and '.join(dict.fromkeys(repeated))}: as above")
+                repeated = []
+            for part in [] if line is None else wrapped(line, self.width):
                 writer.line(part)
-        if repeated:
-            writer.line(f"{' and '.join(dict.fromkeys(repeated))}: as above")
 
 
 def wrapped(line: str, width: int | None, indent: str = "") -> list[str]:

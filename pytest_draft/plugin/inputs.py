@@ -69,8 +69,8 @@ def matching(pattern: str) -> list[Path]:
         for folder in glob.glob(above, recursive=True):  # noqa: PTH207
             if not os.access(folder, os.R_OK | os.X_OK):
                 raise UsageError(
-                    f"the folder {one_line(folder)} cannot be read, and may hold files that {one_line(pattern)} "
-                    "means: let it be read, or name what is meant"
+                    f"the folder {one_line(folder)} cannot be read, and may hold files that match {one_line(pattern)}: "
+                    "make it readable, or name the files one by one"
                 )
     return [Path(match) for match in found]
 
@@ -94,8 +94,8 @@ def _refuse_circles(pattern: str) -> None:
                 continue
             if (here := (status.st_dev, status.st_ino)) in around and status.st_ino:
                 raise UsageError(
-                    f"{one_line(folder)} leads back to a folder above it, so that {one_line(pattern)} means the same "
-                    "files again and again: remove the link, or name what is meant"
+                    f"{one_line(folder)} leads back to a folder above it, so {one_line(pattern)} matches the same "
+                    "files again and again: remove the link, or name the files one by one"
                 )
             left += [(one, around | {here}) for one in below]
 

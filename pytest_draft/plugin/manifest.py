@@ -71,7 +71,7 @@ def read_manifest(path: Path, usual: NamedFiles) -> Manifest:
         return _folder(path, usual, where)
     read = {".toml": _toml, ".parquet": _parquet, ".pq": _parquet}.get(path.suffix.lower())
     if read is None:
-        raise UsageError(f"{where} is no manifest: give a .toml or a .parquet file, or a folder of model files")
+        raise UsageError(f"{where} is not a manifest: give a .toml or a .parquet file, or a folder of model files")
     try:
         raw = content(path, MOST_BYTES)
     except OSError as error:
@@ -180,7 +180,7 @@ def _matches(folder: Path, said: str) -> list[Path]:
         )
     for match in found:
         if not is_file(match):
-            raise UsageError(f"{one_line(match)} is not a regular file: remove it, or name what is meant")
+            raise UsageError(f"{one_line(match)} is not a regular file: remove it, or name the files one by one")
     return list(dict.fromkeys(map(absolute, found)))
 
 
@@ -197,7 +197,7 @@ def _folder(path: Path, usual: NamedFiles, where: str) -> Manifest:
     if failed:
         raise UsageError(f"{where}: a folder below cannot be read ({what_failed(failed[0])}), and may hold model files")
     if not models:
-        raise UsageError(f"{where}: no model file in this folder: names of such end in {', '.join(SUFFIXES)}")
+        raise UsageError(f"{where}: no model file in this folder: their names end in {', '.join(SUFFIXES)}")
     if wrong := [model for model in models if not is_file(model)]:
         raise UsageError(f"{where}: {one_line(wrong[0])} is not a regular file: remove it, or give it another name")
     inputs = replace(usual, origin=None)

@@ -97,8 +97,8 @@ def _pinned(policy: Policy, settings: Settings) -> Policy:
     pinned = settings.policy_sha256
     if pinned is not None and policy.sha256 != pinned:
         raise PolicyError(
-            f"{one_line(policy.source)}: the policy's SHA-256 is {policy.sha256}, and not as --draft-policy-sha256 "
-            "says: give the policy that was signed off, or have this one signed off"
+            f"{one_line(policy.source)}: the policy's SHA-256 is {policy.sha256}, and --draft-policy-sha256 says "
+            "another: give the policy that was signed off, or have this one signed off"
         )
     return policy
 
@@ -116,8 +116,8 @@ def _require_pinned_domains(models: Iterable[Configured], settings: Settings) ->
         for whose, pinned in pins.items():
             if path is not None and pinned is not None and hashed(path) != pinned:
                 raise PolicyError(
-                    f"{one_line(path)}: the domain file's SHA-256 is {hashed(path)}, and not as {whose}: give the file "
-                    "that was signed off, or have this one signed off"
+                    f"{one_line(path)}: the domain file's SHA-256 is {hashed(path)}, and {whose} another: give the "
+                    "file that was signed off, or have this one signed off"
                 )
 
 

@@ -32,14 +32,14 @@ _OPTIONS: tuple[tuple[str, str, str], ...] = (
         "TOML file with the rules and thresholds, or the name of a shipped one: default, internal, interpretable, "
         "partner-release, public-release, special-category or dp-release (default: default)",
     ),
-    ("budget", "float", "time box in seconds for each judgement, for everything (default: 60)"),
+    ("budget", "float", "most seconds for each judgement, all included (default: 60)"),
     ("seed", "int", "seed of every random choice (default: 0)"),
     ("workers", "int", "solver threads (default: 1)"),
     (
         "effort",
         "float",
-        "most work for each search, in units of about a second of one core: the same result on every run, while the "
-        "time box only guards (default: none)",
+        "most work for each search, in units of about a second of one core: then every run finds the same, unless "
+        "--draft-budget ends it first (default: no limit)",
     ),
     (
         "manifest",
@@ -101,33 +101,33 @@ def add_options(parser: pytest.Parser) -> None:
         "--draft-report-rows",
         action="store_true",
         default=None,
-        help="let reports name the most exposed rows, by index (never their values)",
+        help="let reports name the most exposed rows by index, never by value",
     )
     group.addoption("--draft-only", action="store_true", default=None, help="run nothing but the judgements")
     group.addoption(
         "--draft-strict",
         action="store_true",
         default=None,
-        help="fail the run when any check is deselected, skipped or missing, also a marked test of your own, and "
-        "compute everything anew (for CI)",
+        help="for CI: fail the run when any check is deselected, skipped or missing, also a marked test of your own; "
+        "no cache is used",
     )
     group.addoption(
         "--draft-policy-sha256",
         default=None,
         metavar="HEX",
-        help="SHA-256 that the policy's file must have; else nothing is run",
+        help="SHA-256 that the policy file must have; else nothing is judged",
     )
     group.addoption(
         "--draft-domain-sha256",
         default=None,
         metavar="HEX",
-        help="SHA-256 that the domain file must have; else nothing is run",
+        help="SHA-256 that the domain file must have; else nothing is judged",
     )
     group.addoption(
         "--draft-cache",
         action="store_true",
         default=None,
-        help="keep what was found out in pytest's cache, and use it while nothing changes; not with --draft-strict",
+        help="keep results in pytest's cache, and use them while nothing changes; not with --draft-strict",
     )
     group.addoption("--draft-demo", action="store_true", default=None, help="judge two forests trained on the spot")
     types = {"float": float, "int": int, "string": str, "paths": str}
@@ -143,7 +143,7 @@ def add_options(parser: pytest.Parser) -> None:
     parser.addini("draft_only", "with --draft: run nothing but the judgements", type="bool", default=False)
     parser.addini("draft_policy_sha256", "SHA-256 that the policy's file must have", type="string", default=None)
     parser.addini("draft_domain_sha256", "SHA-256 that the domain file must have", type="string", default=None)
-    parser.addini("draft_cache", "keep what was found out in pytest's cache", type="bool", default=False)
+    parser.addini("draft_cache", "keep results in pytest's cache", type="bool", default=False)
     parser.addini("draft_strict", "fail the run when any check is not run", type="bool", default=False)
     parser.addini(
         "draft_allow_not_run",

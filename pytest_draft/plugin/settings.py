@@ -81,23 +81,25 @@ def resolve(config: pytest.Config) -> Settings:
     models, usual, manifest = _models(config)
     seconds = _first(config, "budget", 60.0)
     if not 0 < seconds < float("inf"):
-        raise pytest.UsageError(f"--draft-budget: a time box needs more than 0 seconds, not {seconds:g}")
+        raise pytest.UsageError(f"--draft-budget: give more than 0 seconds, not {seconds:g}")
     workers = _first(config, "workers", 1)
     if workers < 1:
-        raise pytest.UsageError(f"--draft-workers: at least 1, not {workers}")
+        raise pytest.UsageError(f"--draft-workers: give at least 1, not {workers}")
     seed = _first(config, "seed", 0)
     if seed < 0:
-        raise pytest.UsageError(f"--draft-seed: at least 0, not {seed}")
+        raise pytest.UsageError(f"--draft-seed: give at least 0, not {seed}")
     effort = _first(config, "effort", None)
     if effort is not None and not 0 < effort < float("inf"):
-        raise pytest.UsageError(f"--draft-effort: more than 0 units of work, not {effort:g}")
+        raise pytest.UsageError(f"--draft-effort: give more than 0 units of work, not {effort:g}")
     memory = _first(config, "memory", None)
     if memory is not None and memory < 1:
-        raise pytest.UsageError(f"--draft-memory: at least 1 MB, not {memory}")
+        raise pytest.UsageError(f"--draft-memory: give at least 1 MB, not {memory}")
     option = config.option
     reports, compare = _reports(config), _path(config, "compare")
     if option.draft_compare is not None and not is_active(config):
-        raise pytest.UsageError("--draft-compare: only the models' own items are compared: add --draft")
+        raise pytest.UsageError(
+            "--draft-compare: no model is judged by name in this run: add --draft or --draft-forest"
+        )
     read = {file for inputs in (*models.values(), usual) for file in inputs.files}
     _refuse_overwriting(reports, [*models, *read, *filter(None, (compare, manifest.path if manifest else None))])
     return Settings(
@@ -142,7 +144,9 @@ def _scheduler(config: pytest.Config) -> str | None:
     where = _first(config, "scheduler", None)
     if not is_active(config):
         if config.option.draft_scheduler:
-            raise pytest.UsageError("--draft-scheduler: only the models' own items are sent to one: add --draft")
+            raise pytest.UsageError(
+                "--draft-scheduler: no model is judged by name in this run: add --draft or --draft-forest"
+            )
         return None
     if where is not None and not re.fullmatch(r"local:[1-9]\d{0,3}|(tcp|tls)://[^\s/]+:\d{1,5}", where):
         raise pytest.UsageError(
@@ -157,11 +161,13 @@ def _caches(config: pytest.Config) -> bool:
     """Return whether to use the cache: strictness turns off what the ini file asks for, and refuses the option."""
     asked = config.option.draft_cache
     if asked and is_strict(config):
-        raise pytest.UsageError("--draft-cache: with --draft-strict everything is computed anew: leave out one of them")
+        raise pytest.UsageError("--draft-cache: --draft-strict computes everything anew: leave out one of the two")
     if not asked and (is_strict(config) or not config.getini("draft_cache")):
         return False
     if _reports_rows(config):
-        raise pytest.UsageError("--draft-cache: rows are not kept, so it cannot be used with --draft-report-rows")
+        raise pytest.UsageError(
+            "--draft-cache: the cache keeps no rows, and --draft-report-rows needs them: leave out one of the two"
+        )
     if not hasattr(config, "cache"):
         raise pytest.UsageError("--draft-cache: pytest's cache is off: leave out -p no:cacheprovider")
     return True
@@ -194,7 +200,7 @@ def _models(config: pytest.Config) -> tuple[Mapping[Path, NamedFiles], NamedFile
     on_command_line = [name for name in ("forest", "manifest") if config.getoption(f"draft_{name}") is not None]
     if manifests and paths and len(on_command_line) != 1:
         raise pytest.UsageError(
-            f"{origin}, {forests_from}: both say what is judged: leave out one, or name the files in the manifest"
+            f"{origin} and {forests_from} both say what is judged: leave out one, or name the files in the manifest"
         )
     if len(manifests) > 1:
         raise pytest.UsageError(f"{origin}: give one manifest, not {len(manifests)}")

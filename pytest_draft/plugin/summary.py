@@ -118,7 +118,7 @@ class Summary:
         for line in table(results, terminal.config.get_terminal_writer().fullwidth) if results else []:
             terminal.line(line)
         if left_out:
-            where = "in the reports" if self.session.settings.reports else "told by --draft-report=fleet-html"
+            where = "see the reports" if self.session.settings.reports else "see them with --draft-report=fleet-html"
             terminal.line(f"and {left_out:,} more, none with a graver verdict: {where}")
         mixed = len({check["asked_by"] for result in results for check in result["checks"]}) > 1
         for result in results:
@@ -152,7 +152,7 @@ class Summary:
             linked = [path for path in manifest.passed_over if path.is_dir()]
             others = [path for path in manifest.passed_over if path not in linked]
             for why, paths in (
-                (f"their names are not those of model files ({', '.join(SUFFIXES)})", others),
+                (f"their names do not end like those of model files ({', '.join(SUFFIXES)})", others),
                 ("links to folders are not followed", linked),
             ):
                 if paths:
@@ -160,7 +160,7 @@ class Summary:
         if self.refused:
             yield self.refused
         if self.changed:
-            yield f"changed while they were judged, which fails the run: {', '.join(map(one_line, self.changed))}"
+            yield f"files that changed during the run, which fails it: {', '.join(map(one_line, self.changed))}"
         for kind, path in self.session.settings.reports:
             problem = self.not_written.get(path)
             yield f"{kind} report: {self.session.shown(path)}" + (f" was not written ({problem})" if problem else "")
@@ -232,7 +232,7 @@ def _sentences(result: dict[str, Any], shown_as_failures: Collection[str], mixed
         Whether not all checks of the run were asked for by the same policy or marker.
     """
     lines, reasons = [], result["reasons"]
-    undecided: dict[str, list[str]] = {"": [], "warnings: ": []}
+    undecided: dict[str, list[str]] = {"undecided: ": [], "warnings: ": []}
     for check in result["checks"]:
         stops = wording.stops(result, check)
         if check["result"] == "passed" or (stops and check["item"] in shown_as_failures):
@@ -241,7 +241,7 @@ def _sentences(result: dict[str, Any], shown_as_failures: Collection[str], mixed
         waived, warns = wording.waived(check), wording.standing(check) == "warning"
         by = "" if waived is None else f" ({one_line(waived, None)})"
         if check["result"] == "inconclusive" and check["sentence"] in ("; ".join(reasons), *reasons):
-            undecided["warnings: " if warns else ""].append(name + by)
+            undecided["warnings: " if warns else "undecided: "].append(name + by)
         elif warns:
             lines.append(f"warning: {name}{' inconclusive' * (check['result'] != 'failed')}: {check['sentence']}")
         else:
@@ -249,6 +249,8 @@ def _sentences(result: dict[str, Any], shown_as_failures: Collection[str], mixed
     if any(undecided.values()):  # for the reasons of the whole examination
         whose = "; ".join(kind + ", ".join(dict.fromkeys(names)) for kind, names in undecided.items() if names)
         lines.append(f"inconclusive: {'; '.join(reasons)} ({whose})")
+    elif reasons and any(check["result"] == "inconclusive" for check in result["checks"]):
+        lines.append(f"why not more is known: {'; '.join(reasons)}")
     elif reasons and not any(check["item"] in shown_as_failures for check in result["checks"]):
         lines.append(f"in doubt: {'; '.join(reasons)}")
     failed = result["verdict"] == "failed"  # no budget changes that

@@ -93,7 +93,7 @@ def _verdict(result: dict[str, Any]) -> str:
     """Return a verdict in one or two words; nothing has passed where a policy only warns, and of each of its checks."""
     if result["verdict"] != "passed":
         return str(result["verdict"]).upper()
-    return "passed" if any(check["result"] == "passed" for check in result["checks"]) else "not stopped"
+    return "passed" if any(check["result"] == "passed" for check in result["checks"]) else "only warnings"
 
 
 def _certain(metrics: dict[str, Any]) -> str:

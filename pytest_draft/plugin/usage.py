@@ -31,13 +31,13 @@ def require_usable_data(config: pytest.Config, session: GateSession) -> None:
         needing = [rule for rule in rules if _needs_data(rule, model.inputs.domain is not None)]
         if needing:
             named = ", ".join(map(one_line, needing[:3])) + ", ..." * (len(needing) > 3)
-            said = f"{one_line(session.shown(model.forest))}, and the policy {one_line(model.policy.name)!r}"
+            said = f"{one_line(session.shown(model.forest))}, and the policy {one_line(model.policy.name)!r} needs them"
             origin, remedy = model.inputs.origin, "add --draft-data FILE"
             if origin is not None:
                 remedy = "name them in this entry, or add --draft-data FILE for all entries that name none"
             raise pytest.UsageError(
-                f"{f'{origin}.data' if origin else '--draft-data'}: no training data are given for {said} compares "
-                f"with them ({named}): {remedy}"
+                f"{f'{origin}.data' if origin else '--draft-data'}: no training data are given for {said} ({named}): "
+                f"{remedy}"
             )
     tried: set[NamedFiles] = set()
     for model in session.models.each.values():

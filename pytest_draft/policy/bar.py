@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,7 +17,7 @@ class Bar:
     said: str
     """What is allowed, as it stands in a sentence behind what was found."""
     form: str = ".4f"
-    """How numbers are written."""
+    """How numbers are written; those of rows (``,``) are whole."""
     fails: Literal["above", "at most", "below"] = "above"
     """Which figures cross it."""
     rounding: float = 0.0
@@ -46,7 +47,8 @@ class Bar:
         lower, upper = figure if isinstance(figure, tuple) else (figure, figure)
         nearest, farthest = (lower, upper) if self.fails == "above" else (upper, lower)
         if surely or self.crossed_by(nearest):
-            over = max(0.0, nearest - self.at if self.fails == "above" else self.at - nearest)
+            at = math.floor(self.at + 1e-9) if self.form == "," else self.at
+            over = max(0, nearest - at if self.fails == "above" else at - nearest)
             return Outcome("failed", f"{failed or passed}; {self.said}, crossed by {over:{self.form}}", remedy)
         if self.crossed_by(farthest):
             return Outcome("inconclusive", f"{between}; {self.said}")

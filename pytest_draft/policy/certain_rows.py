@@ -16,14 +16,15 @@ def check(examination: Examination, thresholds: Thresholds) -> Outcome:
     elif findings is not None and findings.certain_rows is not None:
         proved, at_most = findings.certain_rows, findings.n_rows
     else:
-        why = "; ".join(examination.reasons) or "the attack proves nothing of single rows here"
-        return Outcome("inconclusive", f"it is not known how many rows the file proves: {why}")
-    shown = f"{proved:,} training rows are in every dataset that explains the file, and so known for certain"
-    bar = Bar(most, f"at most {most:,} are allowed", ",")
+        why = "; ".join(examination.reasons)
+        return Outcome("inconclusive", why or "on such a file, the attack proves no single rows")
+    rows = f"{proved:,} row{'s are' if proved != 1 else ' is'} in the training data"
+    shown, least = f"the file alone proves that {rows}", f"the file alone proves that at least {rows}"
+    bar = Bar(most, f"the policy allows at most {most:,}", ",")
     if examination.reasons and not bar.crossed_by(proved):
         return Outcome("inconclusive", "; ".join(examination.reasons))
     remedy = f"{smaller(examination.artifact)}, so that other datasets explain the file too, and judge the new file"
-    return bar.judge((proved, at_most), shown, between=f"at least {shown}, and at most {at_most:,}", remedy=remedy)
+    return bar.judge((proved, at_most), shown, between=f"{least}; it can be {at_most:,}", remedy=remedy)
 
 
 RULE = Rule(

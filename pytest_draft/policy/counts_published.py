@@ -19,18 +19,18 @@ _REMOVE_ALL = (
 )
 
 _OF_BOOSTED = {
-    "rows and sums of gradients": "the file holds the number of rows, and what their gradients add up to,",
-    "sums of gradients": "the file holds what the gradients of its rows add up to, from which their numbers follow,",
+    "rows and sums of gradients": "the number of rows and the sum of their gradients",
+    "sums of gradients": "the sum of the rows' gradients, from which the number of rows follows,",
 }
 _KEEP_BOOSTED = (
-    "release predictions in place of the file: removing its counts does not help, since the value of each leaf is an "
-    "equation in the rows that reached it, and predictions need it"
+    "release predictions instead of the file: removing its counts does not help, as predictions need the value of each "
+    "leaf, and that value is an equation about the rows that reached it"
 )
 
 _STANDS = {
-    "confirmed": ", which the given training data are consistent with",
-    "order differs": ", which the given training data are consistent with",
-    "mismatch": ", which the given training data contradict",
+    "confirmed": "; the given training data fit that",
+    "order differs": "; the given training data fit that",
+    "mismatch": "; the given training data contradict that",
 }
 
 
@@ -46,11 +46,13 @@ def check(examination: Examination, thresholds: Thresholds) -> Outcome:
         return _without_counts(published)
     where = "rule" if artifact.n_trees is None else f"node of {artifact.n_trees:,} tree{'s' * (artifact.n_trees != 1)}"
     stands = None if findings is None else _STANDS.get(findings.identity.status)
-    stands = stands or "; that they are those of the given training data was not confirmed"
+    stands = stands or "; whether the given training data fit that is not known"
     if published.counts in _OF_BOOSTED:
-        return Outcome("failed", f"{_OF_BOOSTED[published.counts]} of every {where}{stands}", _KEEP_BOOSTED)
-    what = "rows of each class" if published.counts == "rows of each class" else "rows, and mean targets,"
-    return Outcome("failed", f"the file holds counts of {what} of every {where}{stands}")
+        return Outcome(
+            "failed", f"the file stores {_OF_BOOSTED[published.counts]} at every {where}{stands}", _KEEP_BOOSTED
+        )
+    what = "rows of each class" if published.counts == "rows of each class" else "rows and their mean target"
+    return Outcome("failed", f"the file stores the number of {what} at every {where}{stands}")
 
 
 def _without_counts(published: Published) -> Outcome:
@@ -64,7 +66,7 @@ def _without_counts(published: Published) -> Outcome:
         answers = f"shares of the classes to {published.decimals} decimal{'s' * (published.decimals != 1)}"
     sentence = f"the file holds no counts of training rows, only {answers} in its leaves"
     if published.left:
-        return Outcome("inconclusive", f"{sentence}, and what is left of the counts at its nodes", _REMOVE_ALL)
+        return Outcome("inconclusive", f"{sentence}, but parts of the counts are left at its nodes", _REMOVE_ALL)
     return Outcome("passed", sentence)
 
 

@@ -14,33 +14,30 @@ LEAST_BLOCK = 8
 def check(findings: Findings, thresholds: Thresholds) -> Outcome:
     """Fail when a larger share of the rows is proved to be determined, in the largest blocks of neighbours."""
     bar = thresholds["max_determined_share"]
+    allowed = Bar(bar, f"the policy lets a file determine at most {bar:.1%}", ".1%")
     if findings.perfect_rows == findings.n_rows:
         return Outcome(
-            "failed" if bar < 1 else "passed", f"the attack rebuilds all rows; at most {bar:.0%} are allowed"
+            "failed" if bar < 1 else "passed", f"the attack rebuilds all {findings.n_rows:,} rows; {allowed.said}"
         )
     proved = _proved(findings)
-    allowed = Bar(bar, f"at most {bar:.0%} are allowed", ".1%")
-    if findings.n_rows and allowed.crossed_by(proved / findings.n_rows):
-        shown = f"the file alone proves {proved:,} of {findings.n_rows:,} rows whole: in every dataset that explains it"
-        return allowed.judge(proved / findings.n_rows, shown)
+    if findings.n_rows and allowed.crossed_by(share := proved / findings.n_rows):
+        rows = f"{proved:,} of {findings.n_rows:,} rows ({share:.1%})"
+        return allowed.judge(share, f"the file alone proves {rows}: every dataset that explains it has them")
     informed = findings.informed
     if informed is not None and informed.most_determined_rows <= bar:
         on = "the rows" if informed.rows == informed.of_rows else f"{informed.rows:,} rows, drawn at random"
-        return Outcome(
-            "passed",
-            f"given all other rows, the file determines {informed.told_rows:.0%} of {on}, of each by itself; "
-            f"at most {bar:.0%} are allowed",
-        )
+        shown = f"knowing all other rows, an attacker can work out {informed.told_rows:.1%} of {on}"
+        return Outcome("passed", f"{shown}; {allowed.said}")
     if findings.ambiguity is None or findings.ambiguity.determined is None:
-        return Outcome("passed", "how many rows such a file determines is not asked for")
+        return Outcome("passed", "how many rows the file determines is not measured here")
     found = judged(findings.ambiguity.determined, findings.n_rows)
     if found is None:
-        return Outcome("inconclusive", "the time was out before it was known how many rows the file determines")
+        return Outcome("inconclusive", "the time ran out before it was known how many rows the file determines")
     aside = findings.ambiguity.set_aside
-    but = f" (but for {aside:,} attributes that are easily guessed)" if aside else ""
+    but = f"; {aside:,} attribute{'s' * (aside != 1)} that others can guess left out" if aside else ""
     shown = (
-        f"given all other rows, the file determines {found.lower:.0%} to {found.upper:.0%} of the rows in blocks of "
-        f"{found.block_size} that are like each other{but}: nothing else explains its counts"
+        f"knowing all other rows, an attacker could work out {found.lower:.0%} to {found.upper:.0%} of the rows "
+        f"(tested in blocks of {found.block_size} similar rows{but})"
     )
     return allowed.judge(found.lower, shown)
 
@@ -68,9 +65,7 @@ def judged(determined: tuple[Determined, ...], n_rows: int) -> Determined | None
 RULE = Rule(
     id="determined-rows",
     needs=Findings,
-    keys={
-        "max_determined_share": Key.share("fail when a larger share of the rows is proved to be determined by the file")
-    },
+    keys={"max_determined_share": Key.share("fail when a larger share of the rows is proved to follow from the file")},
     check=check,
     bounds=lambda findings, thresholds, _: check(findings, thresholds),
     rationale=(

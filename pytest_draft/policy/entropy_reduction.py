@@ -28,7 +28,7 @@ def _against(gone: Between, bar: Bar, what: str) -> Outcome:
         (gone.lower, gone.upper),
         f"the model takes away {bound('at most', gone.upper, exact)} of {what}",
         f"the model takes away {bound('at least', gone.lower, exact)} of {what}",
-        f"the model is only known to take away between {gone.lower:.4f} and {gone.upper:.4f} of {what}",
+        f"the model takes away between {gone.lower:.4f} and {gone.upper:.4f} of {what}; it is not known more exactly",
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_draft.facts.examination import Examination
-from pytest_draft.facts.informed import Informed
+from pytest_draft.facts.informed import CUT_SHORT, Informed
 from pytest_draft.policy.bar import Bar
 from pytest_draft.policy.ideal import ADDED
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
@@ -14,7 +14,7 @@ def check(examination: Examination, thresholds: Thresholds) -> Outcome:
     informed = examination.informed
     if informed is None:
         why = "; ".join(dict.fromkeys(examination.reasons))
-        return Outcome("inconclusive", why) if why else Outcome("passed", "of such a file this is not asked")
+        return Outcome("inconclusive", why) if why else Outcome("passed", "this is not measured for such a file")
     outcomes = []
     if (share := thresholds.get("max_error_of_split_half")) is not None:
         outcomes += [_error(found, on, share) for found, on in _judged(examination, informed)]
@@ -22,7 +22,10 @@ def check(examination: Examination, thresholds: Thresholds) -> Outcome:
         outcomes.append(_determined(informed, share))
     if (share := thresholds.get("max_exact_values_share")) is not None and informed.exact_numeric is not None:
         outcomes.append(_exact(informed, informed.exact_numeric, share))
-    return combined(outcomes)
+    outcome = combined(outcomes)
+    if outcome.result == "passed" and CUT_SHORT in examination.shortfalls:  # it is of somebody who knows less
+        return Outcome("inconclusive", CUT_SHORT)
+    return outcome
 
 
 def _judged(examination: Examination, informed: Informed) -> list[tuple[Informed, str]]:
@@ -38,14 +41,13 @@ def _judged(examination: Examination, informed: Informed) -> list[tuple[Informed
 def _error(informed: Informed, on: str, share: float) -> Outcome:
     bar = share * informed.split_half_error
     shown = (
-        f"knowing all other rows, an attacker guesses each with an error of {informed.matched_error:.4f} after "
-        f"matching{on}{_sample_note(informed)}, other people's rows come to {informed.split_half_error:.4f}; row by "
-        f"row {informed.error:.4f}, without the file {informed.error_without_file:.4f}"
+        f"knowing all other rows, an attacker guesses each row with an error of {informed.matched_error:.4f} after "
+        f"matching{on}{_sample_note(informed)}; without the file: {informed.matched_error_without_file:.4f}"
     )
     if informed.matched_error > (1 - ADDED) * informed.matched_error_without_file:
-        without = f"{informed.matched_error_without_file:.4f}, which the file improves by at most a tenth"
-        return Outcome("passed", f"{shown}; matched without the file {without}")
-    fails_at = f"the check fails at {bar:.4f} ({share:g} x the split-half error)"
+        return Outcome("passed", f"{shown}, so the file helps by at most a tenth")
+    others = f"{informed.split_half_error:.4f}, that of other people's rows"
+    fails_at = f"the check fails at {bar:.4f} or less ({share:g} x {others})"
     if informed.of_split_half <= share:
         by = f"crossed by {bar - informed.matched_error:.4f}"
         return _as_known(informed, Outcome("failed", f"{shown}; {fails_at}, {by}"))
@@ -54,14 +56,15 @@ def _error(informed: Informed, on: str, share: float) -> Outcome:
 
 def _determined(informed: Informed, share: float) -> Outcome:
     shown = (
-        f"given all other rows, the file tells {informed.told_rows:.1%} of the rows whole{_sample_note(informed)}, and "
-        f"{informed.told_values:.1%} of the values"
+        f"knowing all other rows, an attacker can work out {informed.told_rows:.1%} of the rows with certainty"
+        f"{_sample_note(informed)}, and {informed.told_values:.1%} of the values"
     )
     return _beyond(informed, shown, "rows", informed.told_rows, informed.near_rows_without_file, share)
 
 
 def _exact(informed: Informed, reached: float, share: float) -> Outcome:
-    shown = f"given all other rows, {reached:.1%} of the numeric values are guessed exactly{_sample_note(informed)}"
+    sampled = _sample_note(informed)
+    shown = f"knowing all other rows, an attacker guesses {reached:.1%} of the numeric values exactly{sampled}"
     return _beyond(informed, shown, "values", reached, informed.exact_numeric_without_file or 0.0, share)
 
 
@@ -69,7 +72,8 @@ def _beyond(informed: Informed, shown: str, what: str, reached: float, guessed: 
     """Judge a share beside that of the same guesses without the file: so much of the rest is allowed."""
     most = guessed + share * (1 - guessed)
     allowed = (
-        f"at most {most:.1%} of the {what} are allowed ({guessed:.1%} guessed without it, {share:.0%} of the rest)"
+        f"the policy allows at most {most:.1%} (the {guessed:.1%} of the {what} that are guessed without the file, and "
+        f"{100 * share:g} % of the rest)"
     )
     return _as_known(informed, Bar(most, allowed, ".1%").judge(reached, shown))
 
@@ -78,13 +82,13 @@ def _as_known(informed: Informed, outcome: Outcome) -> Outcome:
     """Return an outcome, which is no failure where the adversary does not know what makes it true."""
     if outcome.result != "failed" or informed.proved:
         return outcome
-    but = "but that is somebody who knows which rows each tree drew, as nobody does here"
+    but = "but that takes somebody who knows which rows each tree drew, and the file does not tell"
     return Outcome("passed", f"{outcome.sentence}; {but}")
 
 
 def _sample_note(informed: Informed) -> str:
     sampled = informed.rows < informed.of_rows
-    return f" (on {informed.rows:,} of {informed.of_rows:,} rows, drawn at random)" if sampled else ""
+    return f" (tried on {informed.rows:,} of {informed.of_rows:,} rows, drawn at random)" if sampled else ""
 
 
 RULE = Rule(

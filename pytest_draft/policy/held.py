@@ -82,11 +82,11 @@ def of_labelled(
     if not meant:
         return []
     if findings.labelled is None:
-        return [Held(Outcome("passed", "the model tells no classes apart, so that there are no labels to rebuild"))]
+        return [Held(Outcome("passed", "the model has no classes, so there are no labels to rebuild"))]
     return judge(findings.labelled.part, meant)
 
 
 def _unless_converged(outcome: Outcome) -> Outcome:
     if outcome.result != "passed":
         return outcome
-    return Outcome("inconclusive", f"{outcome.sentence}; this is known of an attack that converged only")
+    return Outcome("inconclusive", f"{outcome.sentence}; an attack that converges may get more")

@@ -166,19 +166,19 @@ def _of_attackers(
     ]
     if attack.result != "passed" or added:
         nearest = min(added, default=best, key=lambda one: missing(one.with_file))
-        beside = "" if nearest.without is None else f" (without the file {words.passing(nearest.without)})"
+        beside = "" if nearest.without is None else f" (without the file: {words.passing(nearest.without)})"
         may = f"a better attack might {words.may} {words.crossing(nearest.with_file)}{words.of}{beside}"
         return Outcome("inconclusive", f"{attack.sentence}; {may}")
     said = f"{attack.sentence}; no attacker {words.passes} {words.passing(best.with_file)}{words.of}"
     if crossing:
         pairs = [(words.crossing(one.with_file), words.passing(one.without or 0.0)) for one in crossing]
-        listed = ", ".join(f"{reached} beside {guessed}" for reached, guessed in pairs)
-        said += f", and the file brings whoever crosses the bar at most a tenth closer than without it ({listed})"
+        listed = ", ".join(f"{reached} with it, {guessed} without" for reached, guessed in pairs)
+        said += f"; whoever gets past the threshold gets nearly as far without the file ({listed})"
     return Outcome("passed", said)
 
 
 def _distrusted(attack: Outcome, thought: str) -> Outcome:
-    why = f"that is more than was thought possible ({thought}), so that no pass rests on it"
+    why = f"no attacker was expected to get past {thought}, so that limit is wrong, and no pass rests on it"
     return Outcome("inconclusive", f"{attack.sentence}; {why}")
 
 
@@ -188,7 +188,7 @@ def of_bits(findings: Findings) -> list[Outcome]:
     if not known or max(known) >= ENOUGH_BITS:
         return []
     why = (
-        f"it is only known that 2^{max(known):.0f} datasets explain the file, which an attacker can go through by "
-        f"growing the forest again from each; a pass needs 2^{ENOUGH_BITS:.0f}"
+        f"only 2^{max(known):.0f} datasets are known to explain the file; if these are all, an attacker can train on "
+        f"each and see which one gives this file; a pass needs 2^{ENOUGH_BITS:.0f}"
     )
     return [Outcome("inconclusive", why)]

@@ -11,19 +11,21 @@ def check(findings: Findings, thresholds: Thresholds) -> Outcome:
     least = thresholds["min_p_value"]
     bar = f"the check fails below {least:g}"
     if findings.significance is None:
-        return Outcome("inconclusive", "no leak p-value is known: give rows that were not trained on, --draft-holdout")
+        return Outcome(
+            "inconclusive", "there is no leak p-value: give rows that were not trained on with --draft-holdout"
+        )
     found = findings.significance
     if found.p_value is None:
         return Outcome(
-            "inconclusive", f"all datasets drawn from the holdout are equally far, so there is no p-value; {bar}"
+            "inconclusive", f"all datasets drawn from the holdout are equally far away, so there is no p-value; {bar}"
         )
     shown = f"{found.p_value:.2g}" if found.p_value else "below 1e-300"
     sentence = (
-        f"the leak p-value is {shown}: {found.as_close:,} of {found.draws:,} datasets of the same population are as "
-        f"close to the reconstruction as the training data; {bar}"
+        f"the leak p-value is {shown}: {found.as_close:,} of {found.draws:,} datasets drawn from the holdout are as "
+        f"close to the rebuilt rows as the training data; {bar}"
     )
     if found.overlaps:
-        return Outcome("inconclusive", f"the holdout holds training rows, so its draws are too close: {sentence}")
+        return Outcome("inconclusive", f"the holdout contains training rows, so it proves nothing: {sentence}")
     return Outcome("failed" if found.p_value < least else "passed", sentence)
 
 

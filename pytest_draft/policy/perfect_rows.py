@@ -16,7 +16,7 @@ from pytest_draft.policy.ideal import by_rows, ideals_of, rows_of_ideal
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds
 from pytest_draft.policy.thresholds_on_slices import named, of_slices
 
-NOT_MATCHED = "which is all that is known where very many rows are close, or the time is out"
+NOT_MATCHED = "not counted exactly, as too many rows are alike or the time ran out"
 
 
 def check(findings: Findings, thresholds: Thresholds) -> Outcome:
@@ -61,24 +61,31 @@ def _held(findings: Findings, thresholds: Thresholds) -> list[Held]:
 
 def _certain(findings: Findings, most: int) -> Held:
     """Judge the rows that are unique and proved: none is that is missing in a dataset that explains the file."""
-    bar = Bar(most, f"at most {most:,} are allowed", ",")
+    bar = Bar(most, f"the policy allows at most {most:,}", ",")
     attack = _proved(findings, bar)
     if findings.informed is not None and not findings.informed.most_determined_rows:
-        return Held(attack, (Outcome("passed", "no row can be proved, not even by somebody who knows all others"),))
+        return Held(
+            attack, (Outcome("passed", "the file proves no row, not even to an attacker who knows all the others"),)
+        )
     shared = None if findings.ambiguity is None else findings.ambiguity.shared_unique_rows
     if shared is None or bar.crossed_by(shared):
         return Held(attack, (attack,))
-    return Held(attack, (bar.judge((0, shared), f"at most {shared:,} unique rows can be proved by the file"),))
+    return Held(attack, (bar.judge((0, shared), f"the file can prove at most {_unique(shared)}"),))
 
 
 def _proved(findings: Findings, bar: Bar) -> Outcome:
     """Judge what is proved by now, which can be fewer rows than can be."""
     proved, at_most = findings.certain_unique_rows, findings.most_certain_unique_rows
     if proved is None:
-        return Outcome("passed", "no row is proved: the attack proves nothing of single rows here")
-    shown = f"{proved:,} rows that are unique in the training data are proved by the file alone"
-    cut_short = f"at least {shown}, and at most {at_most or 0:,}: the proof was cut short"
+        return Outcome("passed", "no row is proved: on such a file, the attack proves no single rows")
+    unique = f"{_unique(proved)} {'is' if proved == 1 else 'are'} in the training data"
+    shown = f"the file alone proves that {unique}"
+    cut_short = f"the file alone proves that at least {unique}; the proof ran out of time, it can be {at_most or 0:,}"
     return bar.judge((proved, proved if at_most is None else at_most), shown, between=cut_short)
+
+
+def _unique(rows: int) -> str:
+    return f"{rows:,} unique row{'s' * (rows != 1)}"
 
 
 def _spared(measured: Measured) -> float:
@@ -90,18 +97,20 @@ def _spared(measured: Measured) -> float:
 def _judge_slice(figures: SliceFigures, measured: Measured, share: float, on: str) -> Outcome:
     """Judge the mean of two shares: of the slice's true rows, and of the rebuilt rows that are in it."""
     what = f"{measured.perfect_rows:,} of the {figures.rows:,} rows of {named(figures)} are rebuilt perfectly{on}"
-    what += f", and {measured.rebuilt_rows:,} rebuilt rows are in it: a share of {measured.perfect_share:.1%}"
+    what += (
+        f"; with the {measured.rebuilt_rows:,} rebuilt rows in it counted too, a share of {measured.perfect_share:.1%}"
+    )
     baseline = measured.split_half.perfect_share
     all_rows = measured.perfect_rows == figures.rows
     if baseline is None:
-        missing = f"the split-half baseline of {named(figures)} is missing: the time was out"
+        missing = f"how many rows of {named(figures)} other people's rows match is not known: no time was left"
         return Outcome("failed", what) if all_rows else Outcome("inconclusive", missing)
     most, share_at_most = baseline + share * (1 - baseline), measured.most_perfect_share
-    where_from = f"its split-half baseline of {baseline:.1%} and {share:g} of the rest"
-    return Bar(most, f"at most {most:.1%} is allowed ({where_from})", ".1%").judge(
+    where_from = f"the {baseline:.1%} that other people's rows match there, and {100 * share:g} % of the rest"
+    return Bar(most, f"the policy allows at most {most:.1%} ({where_from})", ".1%").judge(
         (measured.perfect_share, measured.perfect_share if share_at_most is None else share_at_most),
         what,
-        between=f"{what} or more, up to {share_at_most or 0:.1%}, where very many rows are close",
+        between=f"{what} or more, up to {share_at_most or 0:.1%} ({NOT_MATCHED})",
         surely=all_rows,
     )
 
@@ -124,7 +133,9 @@ def _against(part: Part, thresholds: Thresholds) -> list[tuple[Outcome, Bar | No
         if baseline is None:
             outcomes.append((_without_baseline(part), None))
         else:
-            where_from = f" (the split-half baseline of {baseline:,.1f} and {share:g} of the rest)"
+            others = round(baseline)
+            rest = f"{100 * share:g} % of the other {part.n_rows - others:,}"
+            where_from = f" (the {others:,} that other people's rows match, and {rest})"
             outcomes.append(_judged(part, baseline + share * (part.n_rows - baseline), where_from))
     return outcomes
 
@@ -133,12 +144,12 @@ def _judged(part: Part, most: float, where_from: str = "") -> tuple[Outcome, Bar
     perfect, n_rows = part.perfect_rows, part.n_rows
     upper = perfect if part.most_perfect_rows is None else part.most_perfect_rows
     on = within(part.numeric, part.scale) + part.on
-    bar = Bar(most, f"at most {math.floor(most + 1e-9):,} are allowed{where_from}", ",.4g")
+    bar = Bar(most, f"the policy allows at most {math.floor(most + 1e-9):,}{where_from}", ",")
     return bar.judge(
         (perfect, upper),
         f"{perfect:,} of {n_rows:,} rows are rebuilt perfectly{on}",
         f"the attack rebuilds {perfect:,} of {n_rows:,} rows perfectly{on}",
-        f"between {perfect:,} and {upper:,} of {n_rows:,} rows are rebuilt perfectly{on}, {NOT_MATCHED}",
+        f"between {perfect:,} and {upper:,} of {n_rows:,} rows are rebuilt perfectly{on} ({NOT_MATCHED})",
         surely=bool(where_from) and perfect == n_rows,
     ), bar
 
@@ -146,12 +157,12 @@ def _judged(part: Part, most: float, where_from: str = "") -> tuple[Outcome, Bar
 def _judge_values(part: Part, share: float) -> Held:
     """Judge how many numeric values come back as they are, and how many anybody can have."""
     if (exact := part.exact) is None:
-        missing = "the time was out, or the data have too few rows for the split-half baseline"
+        missing = "no time was left, or there are too few rows"
         not_known = f"it is not known how many numeric values come back exactly{part.on}: {missing}"
         return Held(outcome := Outcome("inconclusive", not_known), (outcome,) if ideals_of(part) else None)
     most = exact.split_half + share * (1 - exact.split_half)
-    where_from = f" (the split-half baseline of {exact.split_half:.1%} and {share:g} of the rest)"
-    bar = Bar(most, f"at most {most:.1%} are allowed", ".1%")
+    where_from = f" (the {exact.split_half:.1%} that other people's rows have right, and {100 * share:g} % of the rest)"
+    bar = Bar(most, f"the policy allows at most {most:.1%}", ".1%")
     shown = f"the attack rebuilds {exact.share:.1%} of {exact.values:,} numeric values exactly{part.on}"
     attack = replace(bar, said=bar.said + where_from).judge(exact.share, shown)
 
@@ -159,7 +170,7 @@ def _judge_values(part: Part, share: float) -> Held:
         if ideal.most_exact is None:
             return attack
         what = f"{ideal.most_exact:.1%} of the numeric values exactly{part.on}"
-        between = f"the best attack rebuilds between {exact.share:.1%} and {what}"
+        between = f"the attack rebuilds {exact.share:.1%}, and a better one might rebuild {what}"
         reached = (exact.share, ideal.most_exact)
         return bar.judge(reached, f"no attacker rebuilds more than {what}", between=between)
 
@@ -178,7 +189,7 @@ def _without_baseline(part: Part) -> Outcome:
     if part.perfect_rows == part.n_rows:
         on = within(part.numeric, part.scale) + part.on
         return Outcome("failed", f"the attack rebuilds all {part.n_rows:,} rows perfectly{on}")
-    why = f"the split-half baseline{part.on} is missing: the time was out, or the data have too few rows for it"
+    why = f"how many rows other people's rows match{part.on} is not known: no time was left, or there are too few rows"
     return Outcome("inconclusive", why)
 
 
@@ -188,18 +199,18 @@ RULE = Rule(
     keys={
         "max_perfect_rows": Key.rows("fail when more rows than this are perfect"),
         "max_share_beyond_split_half": Key.share(
-            "fail when more than this share of the rows that the split-half baseline leaves is perfect"
+            "fail when more than this share of the rows that other people's rows do not match is perfect"
         ),
         "max_exact_values_beyond_split_half": Key.share(
-            "fail when more than this share of the numeric values that the split-half baseline leaves is exact"
+            "fail when more than this share of the numeric values that other people's rows do not have right is exact"
         ),
         "max_certain_unique_rows": Key.rows(
             "fail when more rows than this are unique in the training data and proved by the file alone"
         ),
         "max_perfect_rows_with_labels": Key.rows("fail when more rows than this are perfect and have the right label"),
         "max_share_with_labels_beyond_split_half": Key.share(
-            "fail when more than this share of the rows that the split-half baseline leaves is perfect, each with its "
-            "label"
+            "fail when more than this share of the rows that other people's rows do not match is perfect, each with "
+            "its label"
         ),
     },
     check=check,

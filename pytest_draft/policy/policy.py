@@ -234,7 +234,7 @@ def _missing_companions(rules: Mapping[str, Any]) -> list[Problem]:
     if not {ERROR.id, PERFECT.id}.isdisjoint(rules):
         return []
     beside = f"[rules.{ERROR.id}] or [rules.{PERFECT.id}]"
-    problem = f"it says nothing of a file whose occurrences nobody can know: name {beside} beside it"
+    problem = f"it says nothing where nobody can know which rows a tree drew: add {beside} beside it"
     return [(problem, ["rules", rule.id]) for rule in (DETERMINED, GIVEN_ALL_OTHER_ROWS) if rule.id in rules]
 
 

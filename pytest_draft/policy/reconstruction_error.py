@@ -76,8 +76,8 @@ def _against(
     outcomes: list[tuple[Outcome, Bar | None]] = []
     baselines = {
         "max_error": ("", 1.0),
-        "max_error_of_split_half": ("split-half", split_half),
-        "max_error_of_random": ("random", random),
+        "max_error_of_split_half": ("other people's rows", split_half),
+        "max_error_of_random": ("random guesses", random),
     }
     for key, (name, baseline) in baselines.items():
         if key not in thresholds:
@@ -86,8 +86,8 @@ def _against(
             outcomes.append((_without_baseline(error, on, name), None))
             continue
         at, share = thresholds[key] * baseline, thresholds[key]
-        where_from = f" ({share:g} x {'their' if on else 'the'} {name} baseline of {baseline:.4f})" if name else ""
-        fails_at = f"the check fails at an error of at most {at:.4f}{where_from}"
+        where_from = f" ({share:g} x {baseline:.4f}, that of {name}{' there' * bool(on)})" if name else ""
+        fails_at = f"the check fails at {at:.4f} or less{where_from}"
         bar = Bar(at, fails_at, fails="at most", rounding=_ROUNDING)
         outcomes.append((_judged(error, bar, on), bar))
     return outcomes
@@ -99,7 +99,7 @@ def _judged(error: Distance, bar: Bar, on: str) -> Outcome:
         (lower, upper),
         f"the attack's error is {bound('at least', lower, exact)}{on}",
         f"the attack rebuilds the training data with an error of {bound('at most', upper, exact)}{on}",
-        f"the attack's error is only known to lie between {lower:.4f} and {upper:.4f}{on}",
+        f"the attack's error is not known exactly: it is between {lower:.4f} and {upper:.4f}{on}",
     )
 
 
@@ -107,7 +107,9 @@ def _without_baseline(error: Distance, on: str, name: str) -> Outcome:
     """Judge without a baseline: nothing is better than no error at all."""
     if error.upper == 0:
         return Outcome("failed", f"the attack rebuilds the training data with an error of 0.0000{on}")
-    why = f"the {name} baseline{on} is missing: the time was out, or the data have too few rows for it"
+    why = (
+        f"the error of {name}{on}, which it is held against, is not known: no time was left, or there are too few rows"
+    )
     return Outcome("inconclusive", why)
 
 

@@ -43,10 +43,10 @@ _PARAMETERS = {
     "CatBoost": "iterations, depth, border_count",
 }
 """What bounds the trees of boosted ones, by how the name of their kind begins."""
-_FOR_BROKEN = "retrain so that the file keeps what it declares (a note says what breaks it), and judge the new file"
+_FOR_BROKEN = "retrain so that the file keeps what it declares (a note says what breaks that), and judge the new file"
 _FOR_NOISY = (
-    "retrain with a smaller epsilon and judge the new file; at the same epsilon more trees mean more noise on each "
-    "count, but also more counts: whether fewer or more of them help, only judging tells"
+    "retrain with a smaller epsilon and judge the new file; at the same epsilon, more trees mean more noise on each "
+    "count but also more counts, so try fewer and more of them, and judge each file"
 )
 _FOR_LABELS = "retrain with a smaller epsilon or shallower trees (max_depth) and judge the new file"
 
@@ -57,14 +57,14 @@ def cause_in_file(examination: Examination) -> str | None:
     if not artifact.was_read:
         return None
     if artifact.n_trees is None:
-        return "the file tells which values each rule asks for, and so what each captured row can be"
+        return "the file tells which values each rule asks for, and so which values the rows that it captures can have"
     trees = f"{artifact.n_trees:,} tree{'s' * (artifact.n_trees != 1)}"
     if (privacy := artifact.privacy) is not None and not privacy.exact:
         what = "noisy class counts" if privacy.counts else "a label"
         return f"the file stores {what} ({privacy.mechanism.capitalize()}, {artifact.claim}) of every leaf of {trees}"
     published = artifact.published
     if published is not None and published.answers is not None:
-        return f"the file stores {published.answers} of every leaf of {trees}, and no counts"
+        return f"the file stores the {published.answers} of every leaf of {trees}, and no counts"
     stored = _STORED["rows of each class" if published is None or published.counts is None else published.counts]
     counts = f"the file stores the {stored} of every node of {trees}"
     if privacy is not None:

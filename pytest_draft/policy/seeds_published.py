@@ -18,23 +18,25 @@ def check(artifact: ArtifactFacts, thresholds: Thresholds) -> Outcome:
     if found is None:
         return Outcome("inconclusive", "it is not known whether the file holds seeds")
     if found.draws is None:
-        return Outcome("passed", "neither rows nor thresholds were drawn for the trees, so no seed tells which")
+        return Outcome("passed", "nothing was drawn at random for the trees, so no seed tells anything")
     if not found.seeded:
-        tried = f", and none of {found.tried:,} numbers is found to be its random_state" if found.tried else ""
+        tried = f"; {found.tried:,} candidates for its random_state were tried, and none fits" if found.tried else ""
         return Outcome("passed", f"the file holds no seed of a tree{tried}")
     remains = "; the counts remain, so judge the new file" if found.counts else "; judge the new file"
     if found.found is not None:
         return Outcome(
             "failed",
-            f"the file's seeds were removed, but its random_state can be found again: {found.found}; "
-            f"each seed that follows {_REPLAYS[found.draws]}",
+            f"the file's seeds were removed, but its random_state can be guessed: {found.found}; "
+            f"each seed that follows from it {_REPLAYS[found.draws]}",
             f"train it with random_state=None and remove the seeds again{remains}",
         )
-    trees = f"{found.seeded:,} of {artifact.n_trees or found.seeded:,} trees"
+    n_trees = artifact.n_trees or found.seeded
+    of_all = "all " * (n_trees > 1) if found.seeded == n_trees else f"{found.seeded:,} of "
+    trees = f"{of_all}{n_trees:,} tree{'s' * (n_trees != 1)}"
     held = "each random_state in the file" + " and the ensemble's _seeds" * (artifact.kind or "").startswith("Bagging")
     return Outcome(
         "failed",
-        f"the file holds the seeds of {trees}: each {_REPLAYS[found.draws]}",
+        f"the file holds the seeds of {trees}; each seed {_REPLAYS[found.draws]}",
         f"set {held} to None before saving it, which changes no prediction{remains}",
     )
 

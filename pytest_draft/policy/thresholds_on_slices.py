@@ -42,8 +42,8 @@ def of_slices(
         outcomes.append(
             Outcome(
                 "inconclusive",
-                f"{said}: slices of fewer than {LEAST_ROWS} rows are not judged, as too much of them is chance; widen "
-                "them, or take them out of the policy",
+                f"{said}: fewer than {LEAST_ROWS} rows are too few to judge; make the slice wider, or take it out of "
+                "the policy",
             )
         )
     return [Held(outcome) for outcome in outcomes]

@@ -81,7 +81,7 @@ def at_least(check: Check, floor: Check) -> Check:
     """
     if check.result == "failed" or floor.result != "failed":
         return check
-    sentence = f"already for the adversary {floor.adversary!r}, who knows less: {floor.sentence}"
+    sentence = f"it fails already for the adversary {floor.adversary!r}, who knows less: {floor.sentence}"
     return replace(floor, adversary=check.adversary, sentence=sentence)
 
 
@@ -123,9 +123,10 @@ def _checked(examination: Examination, policy: Policy, rule: str, compared: NowA
         return Check(rule, adversary, "failed", outcome.sentence, cause, remedy, helping)
     if judged.bounds is not None and judged.needs is Findings and examination.findings is not None:
         outcome, doubts = _by_bounds(judged, examination, policy.rules[rule], outcome)
-    if doubts:
+    if doubts:  # what is short of the best attack is a reason of the examination, which is told once
+        reason = "; ".join(doubts if doubts[0] != outcome.sentence else doubts[:1])
         helping = _to_decide(examination, policy, doubts)
-        return Check(rule, adversary, "inconclusive", "; ".join(doubts), None, told(helping) or None, helping)
+        return Check(rule, adversary, "inconclusive", reason, None, told(helping) or None, helping)
     return Check(rule, adversary, outcome.result, outcome.sentence)
 
 
@@ -192,7 +193,7 @@ def gravest(checks: Iterable[tuple[str | None, Check]]) -> Check:
     if place is None or worst == "passed":
         return check
     others = f" (and {len(found) - 1} more of {len(listed)} models)" if len(found) > 1 else ""
-    return replace(check, sentence=f"{one_line(place)}: {check.sentence}{others}")
+    return replace(check, sentence=f"model {one_line(place)}: {check.sentence}{others}")
 
 
 def verdict_of(checks: Iterable[tuple[Verdict, bool]]) -> Verdict:

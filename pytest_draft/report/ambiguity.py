@@ -48,17 +48,16 @@ def given_others(result: Result) -> list[str]:
     if not found:
         return []
     looked_at = f" (on {found['rows']:,} of {found['of_rows']:,} rows, drawn at random)"
-    who = "Given all other rows, the file proves"
-    if not found["proved"]:
-        who = "Somebody who also knows which rows each tree drew is told"
+    who = "With certainty" if found["proved"] else "With certainty, if they also know which rows each tree drew"
     return [
-        f"Knowing all other rows, an attacker guesses each row with an error of {found['error']:.4f}"
-        f"{looked_at if found['rows'] < found['of_rows'] else ''}, without the file {found['error_without_file']:.4f}. "
-        f"After matching, the error is {found['matched_error']:.4f}; that of other people's rows is "
-        f"{found['split_half_error']:.4f}.",
-        f"{who} {share(found['told_values'])} of the values and {share(found['told_rows'])} of the rows whole. "
-        f"Guessed right (numbers to within 1 %): {share(found['near_values'])} of the values and "
-        f"{share(found['near_rows'])} of the rows; without the file "
+        f"An attacker who knows all other rows guesses each row with an error of {found['error']:.4f}"
+        f"{looked_at if found['rows'] < found['of_rows'] else ''}; without the file, "
+        f"{found['error_without_file']:.4f}. "
+        f"With guesses and rows matched as well as possible, the error is {found['matched_error']:.4f}, and that of "
+        f"other people's rows is {found['split_half_error']:.4f}.",
+        f"{who}, they know {share(found['told_values'])} of the values, and all values of "
+        f"{share(found['told_rows'])} of the rows. They guess {share(found['near_values'])} of the values right "
+        f"(numbers to within 1 %), and {share(found['near_rows'])} of the rows; without the file, "
         f"{share(found['near_values_without_file'])} and {share(found['near_rows_without_file'])}.",
     ]
 
@@ -105,12 +104,12 @@ def between(result: Result) -> str | None:
     fails = "" if bar is None else f"; the check fails at {bar:.4f} or less"
     if error < least:
         return (
-            f"this attack's error of {error:.4f} is below {least:.4f}, which no attacker was to go below: "
-            f"what was taken for likely is too weak, and nothing rests on it{fails}"
+            f"this attack's error of {error:.4f} is below the {least:.4f} that was estimated as the limit for any "
+            f"attacker: the estimate is wrong, and nothing rests on it{fails}"
         )
     said = f"no attacker gets closer than {least:.4f}; this attack came to {error:.4f}{fails}"
     if bar is not None and least <= bar and _passed(result, "reconstruction-error"):
-        said += ". It passes as whoever crosses that is at most a tenth closer than without the file"
+        said += ". It passes, because whoever gets that close gets nearly as close without the file"
     return said
 
 
@@ -125,20 +124,24 @@ def short(result: Result) -> Iterator[str]:
     if phrase is not None:
         yield f"{phrase[0].upper()}{phrase[1:]}."
     if known is not None and known["most_perfect_rows"] < n_rows:
-        rows = f"{math.floor(known['most_perfect_rows'] + 1e-9):,} of {n_rows:,} rows"
+        most_rows = math.floor(known["most_perfect_rows"] + 1e-9)
+        rows = f"{most_rows:,} of {n_rows:,} rows" if most_rows else f"a single one of the {n_rows:,} rows"
         whole = next((one for one in _ideals(result) if not one["on"] and one["scale"] == "range"), {})
         most = whole.get("most_exact")
         exact = "" if most is None else f", or more than {most:.0%} of the numbers exactly"
-        yield f"No attacker can expect more than {rows} perfectly right{exact}."
+        few = "more than " * bool(most_rows)
+        yield f"No attacker can expect {few}{rows} perfectly right{exact}."
     found = result.get("ambiguity")
     if not found:
         return
     if found["bits"] > 0:
-        proved = ", and all of them hold the values that are proved" if result["metrics"]["certain_values"] else ""
+        certain, metrics = result["metrics"]["certain_values"], result["metrics"]
+        some = certain and certain < metrics["determined_values"] + metrics["free_values"]
+        differ = ", and differ only in values that are not certain" if some else ""
         many = _many(found["bits"])
-        yield f"At least {many} datasets explain the file equally well, the true one among them{proved}."
+        yield f"At least {many} datasets explain the file equally well{differ}. The true one is among them."
     elif found["unchanged_rows"] == 1:
-        yield "No other dataset that explains the file was found: it may well hold these rows and no others."
+        yield "No other dataset that explains the file was found: perhaps there is none."
 
 
 def _details(result: Result) -> Iterator[str]:
@@ -146,23 +149,27 @@ def _details(result: Result) -> Iterator[str]:
     if not found:
         return
     for one in found["determined"] or ():
-        like = "rows that are like each other" if one["neighbours"] else "any rows"
-        block = "Rows by themselves" if one["block_size"] == 1 else f"Blocks of {one['block_size']:,} {like}"
+        like = "similar rows" if one["neighbours"] else "rows at random"
+        block = "one" if one["block_size"] == 1 else f"{one['block_size']:,} {like}"
+        left = one["rows"] - one["determined"] - one["moving"]
+        open_ones = f", and for {left:,} the time ran out" * bool(left)
         yield (
-            f"{block}: {one['determined']:,} of {one['rows']:,} rows are determined, which is proved: beside all "
-            f"others' rows the file leaves them no other values. {one['moving']:,} are not. (95 % interval of the "
-            f"share: {one['lower']:.0%} to {one['upper']:.0%}.)"
+            f"Knowing all rows but {block}, an attacker can work out {one['determined']:,} of the {one['rows']:,} rows "
+            f"that were tried: the file leaves them no other values. {one['moving']:,} can have other "
+            f"values{open_ones}. "
+            f"(Of all rows, {one['lower']:.0%} to {one['upper']:.0%} are determined: 95 % interval.)"
         )
-    taken = {"uniform": "all of them alike", "population": "those that are like this population"}
-    taken["other rows"] = "those of whole rows that this population has"
+    taken = {"uniform": "all are equally likely", "population": "those like this population are likelier"}
+    taken["other rows"] = "their rows are rows that this population has"
     names = [taken.get(prior, prior) for prior in found["priors"]]
-    likely = " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+    likely = " or ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
     yield (
-        f"This was found from {found['samples']:,} such datasets or more, taking for likely {likely}; they lie "
-        f"{found['distance']:.4f} from the true one, and {found['unchanged_rows']:.0%} of the rows are the same in all."
+        f"The limits were estimated from at least {found['samples']:,} such datasets, assuming that {likely}. Their "
+        "error "
+        f"is {found['distance']:.4f}, and {found['unchanged_rows']:.0%} of the rows are the same in all of them."
     )
     if not found["mixed"]:
-        yield "These datasets were still moving away when the time was out, so in truth even less is given away."
+        yield "These datasets were still moving away from the true one when the time ran out: even less is given away."
 
 
 def parts(result: Result) -> list[tuple[str, ...]]:

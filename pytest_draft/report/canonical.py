@@ -1,8 +1,9 @@
-"""What the same inputs always give: in goes a plain report, out comes its canonical form, and the hash of that.
+"""What two runs can be compared by: in goes a plain report, out comes its canonical form, and the hash of that.
 
 Two runs on the same inputs differ in their timings, in what depends on these, in the folders that files lie in, in the
 order that workers finish, in how many of these there are and what becomes of them, and in what was found out before.
-All of that is left out.
+All of that is left out. Where the clock has ended a search, its figures depend on the machine's speed, and stay: a
+report of the same inputs can then have another hash. With ``--draft-effort`` it has the same.
 File names, hashes, thresholds, seeds, limits, versions and everything that was found stay: with another version of a
 library, inputs are not the same.
 """
@@ -15,6 +16,12 @@ import re
 from typing import Any
 
 from pytest_draft.report.result import Report
+
+SAME = (
+    "SHA-256 of the report without timings and folders. A run on the same inputs gives the same, unless the clock "
+    "ended a search (a note then says so):"
+)
+"""What the hash says, for readers."""
 
 HASH = "canonical_sha256"
 """Where a report tells the hash of its own canonical form."""

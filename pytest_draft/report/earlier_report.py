@@ -107,16 +107,18 @@ def read_earlier(path: Path) -> Earlier:
     try:
         report = json.loads(text.decode("utf-8"), parse_constant=_refuse)
     except (ValueError, RecursionError, MemoryError) as error:
-        raise UsageError(f"{where} is no JSON ({type(error).__name__}): {_REMEDY}") from None
+        raise UsageError(f"{where} is not JSON ({type(error).__name__}): {_REMEDY}") from None
     version = report.get("schema_version") if isinstance(report, dict) else None
     if version is not None and version != SCHEMA_VERSION:
         raise UsageError(f"{where} is of schema version {one_line(version)}, not {SCHEMA_VERSION}: {_REMEDY}")
     wrong = next(Draft202012Validator(schema()).iter_errors(report), None)
     if wrong is not None:
         place = ".".join(map(str, wrong.absolute_path)) or "top level"
-        raise UsageError(f"{where} is no valid report ({one_line(place)}: {one_line(wrong.message, 120)}): {_REMEDY}")
+        raise UsageError(
+            f"{where} is not a valid report ({one_line(place)}: {one_line(wrong.message, 120)}): {_REMEDY}"
+        )
     if HASH in report and report[HASH] != sha256(report):
-        raise UsageError(f"{where} was changed since it was written: its {HASH} is of another content; {_REMEDY}")
+        raise UsageError(f"{where} was changed after it was written: its {HASH} does not fit; {_REMEDY}")
     return Earlier(tuple(map(_kept, report["results"])), tuple(report["not_run"]))
 
 

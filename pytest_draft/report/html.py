@@ -13,7 +13,7 @@ from typing import Any
 from pytest_draft.policy.rules import known_rule
 from pytest_draft.report import ambiguity, measured, wording
 from pytest_draft.report.bounds import between, bounds_of
-from pytest_draft.report.canonical import HASH
+from pytest_draft.report.canonical import HASH, SAME
 from pytest_draft.report.charts import charts
 from pytest_draft.report.page import SIGNS, environment
 from pytest_draft.report.result import Report, ReportedCheck, Result
@@ -46,6 +46,7 @@ def render(report: Report) -> str:
             ambiguity=ambiguity,
             no_proof=wording.NO_PROOF,
             canonical=report.get(HASH),
+            same=SAME,
         )
     )
 

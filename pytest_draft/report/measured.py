@@ -59,8 +59,8 @@ def about(result: Result) -> list[str]:
     error = between(bounds_of(result), ".4f")
     if error is not None:
         guesses = [
-            (metrics["split_half_error"], "one half of the training data lies {:.4f} from the other"),
-            (metrics["random_error"], "random guesses are {:.4f} away"),
+            (metrics["split_half_error"], "other people's rows: {:.4f}"),
+            (metrics["random_error"], "random guesses: {:.4f}"),
         ]
         sentences.append(f"The attack's error is {error}{_beside(guesses)}.")
     if metrics["singled_out_rows"] is not None:
@@ -81,21 +81,23 @@ def whole_row_phrases(metrics: Mapping[str, Any]) -> list[str]:
         rows, compared = metrics["fully_determined_rows"], metrics["fully_determined_compared"]
         drawn = "" if rows == compared else f", {compared:,} of which were drawn"
         phrases.append(
-            f"nothing is guessed in {counted(rows, 'rebuilt row')}{drawn}: "
+            f"in {counted(rows, 'rebuilt row')}{drawn}, the attack guesses no value: "
             f"{metrics['fully_determined_perfect_rows']:,} of {compared:,} are perfect"
         )
     if unique := metrics.get("certain_unique_rows"):
         at_least = "" if metrics["certain_unique_rows_exact"] else "at least "
-        is_proved = f"of the training data {'is' if unique == 1 else 'are'} proved"
-        phrases.append(f"{at_least}{counted(unique, 'unique row')} {is_proved}")
+        are = f"{'is' if unique == 1 else 'are'} in the training data"
+        phrases.append(f"the file alone proves that {at_least}{counted(unique, 'unique row')} {are}")
     if metrics.get("perfect_rows_with_labels") is not None:
-        error, guesses = metrics["error_with_labels"], [(metrics["split_half_error_with_labels"], "split-half {:.4f}")]
-        said = "" if error is None else f"the error is {error:.4f}{_beside(guesses)} with the label counted, and "
-        phrases.append(
-            f"{said}of {counted(metrics['labels_of_perfect_rows'], 'perfect row')}, "
-            f"{metrics['perfect_rows_with_labels']:,} have the right label too "
-            f"(always guessing the most common label: {metrics['majority_labels_of_perfect_rows']:,})"
-        )
+        error, perfect = metrics["error_with_labels"], metrics["labels_of_perfect_rows"]
+        guesses = [(metrics["split_half_error_with_labels"], "other people's rows: {:.4f}")]
+        if error is not None:
+            phrases.append(f"with the label as one more column, the error is {error:.4f}{_beside(guesses)}")
+        if perfect:
+            phrases.append(
+                f"of {counted(perfect, 'perfect row')}, {metrics['perfect_rows_with_labels']:,} have the right label "
+                f"too (always guessing the most common label: {metrics['majority_labels_of_perfect_rows']:,})"
+            )
     return phrases
 
 
@@ -138,12 +140,12 @@ def slices(result: Result) -> list[tuple[str, ...]]:
 
 def figures(result: Result) -> list[str]:
     """Return all that was measured besides error and rows, a line each."""
-    metrics, whose = result["metrics"], (("", ambiguity.given_others), ("anybody: ", ambiguity.short))
+    metrics, sayings = result["metrics"], (ambiguity.given_others, ambiguity.short)
     told = [
         of_raw_columns(result),
         of_numbers(result),
         of_proofs(result),
-        *(f"{who}{' '.join(said)}" for who, say in whose if (said := list(say(result)))),
+        *(" ".join(said) for say in sayings if (said := list(say(result)))),
         of_values(result),
         "; ".join(whole_row_phrases(metrics)),
         of_sizes(metrics),
@@ -159,7 +161,7 @@ def of_raw_columns(result: Result) -> str | None:
     return (
         None
         if raw is None
-        else f"error {error_text(result, 'raw_error')} on the {raw:,} raw columns, each counted once"
+        else f"on the {raw:,} raw columns, each counted once, the error is {error_text(result, 'raw_error')}"
     )
 
 
@@ -169,16 +171,16 @@ def of_numbers(result: Result) -> str | None:
     if found is None:
         return None
     guesses = found["median"], found["random"]
-    beside = " (median guess {}, random {})".format
-    errors = f"error {error_text(result)}" + beside(*(number(guess["error"]) for guess in guesses))
+    beside = " (always guessing the median: {}; random guesses: {})".format
+    errors = f"the error is {error_text(result)}" + beside(*(number(guess["error"]) for guess in guesses))
     if metrics["rank_split_half_error"] is not None:
         others = number(metrics["rank_split_half_error"])
-        errors += f", by rank {error_text(result, 'rank_error')} (other people's rows {others})"
+        errors += f"; by rank it is {error_text(result, 'rank_error')} (other people's rows: {others})"
     attack, *close = (number(one["close_values"], ".0%") for one in (found["attack"], *guesses))
     near = f"{found['tolerance']:.0%} of the range without far-out ones"
-    values = f"{attack}{beside(*close)} of the numeric values to within {near}"
-    order = ", row by row in the order that the attack knows" if found["in_order"] else ""
-    return f"{errors}; {values}, {number(found['attack']['exact_values'], '.0%')} exactly{order}"
+    order = " (row by row, in the order that the attack knows)" if found["in_order"] else ""
+    values = f"{attack} of the numeric values are right to within {near}{beside(*close)}{order}"
+    return f"{errors}; {values}; {number(found['attack']['exact_values'], '.0%')} are exact"
 
 
 def of_proofs(result: Result) -> str | None:
@@ -187,15 +189,13 @@ def of_proofs(result: Result) -> str | None:
     parts = []
     if metrics["certain_values"] is not None:
         values = metrics["determined_values"] + metrics["free_values"]
-        by = "given all other rows" if Adversary.parse(result["adversary"]).informed else "by the file alone"
-        parts.append(
-            f"{metrics['certain_values']:,} of {values:,} values are proved {by}, "
-            f"and {metrics['certain_rows']:,} rows whole"
-        )
+        by = "knowing all other rows" if Adversary.parse(result["adversary"]).informed else "from the file alone"
+        rows = counted(metrics["certain_rows"], "row")
+        parts.append(f"{by}, {metrics['certain_values']:,} of {values:,} values are certain, and all values of {rows}")
     if said is not None:
         parts.append(
-            f"{said['number']:,} different values are proved to be in the data, though not where: "
-            f"they are {said['share']:.0%} of all values"
+            f"{said['number']:,} different values are certain to be in the data, though not in which rows: "
+            f"they make up {said['share']:.0%} of all values"
         )
     return "; ".join(parts)
 
@@ -208,14 +208,11 @@ def of_values(result: Result) -> str | None:
         return None
     if not determined:
         return f"the forest determines no value: the error of {error_text(result)} is that of guesses"
-    parts = (
-        f"{number(metrics[f'{which}_error'])} on the {share(values / (determined + free))} of values that {what}"
-        for which, values, what in (
-            ("determined", determined, "the forest determines"),
-            ("free", free, "it leaves open, which are guessed"),
-        )
+    of_determined, of_free = (number(metrics[f"{which}_error"]) for which in ("determined", "free"))
+    return (
+        f"the forest determines {share(determined / (determined + free))} of the values: the error is "
+        f"{of_determined} on these, and {of_free} on the others, which are guessed"
     )
-    return f"the error is {' and '.join(parts)}"
 
 
 def of_sizes(metrics: Mapping[str, Any]) -> str | None:
@@ -223,7 +220,7 @@ def of_sizes(metrics: Mapping[str, Any]) -> str | None:
     rebuilt, n_rows = metrics["rebuilt_rows"], metrics["n_rows"]
     if rebuilt is None:
         return None
-    so = f"a random {n_rows:,} of them" if rebuilt > n_rows else "these, and random ones of them again,"
+    so = f"a random {n_rows:,} of them" if rebuilt > n_rows else "these, some of them twice or more,"
     return f"the attack rebuilds {rebuilt:,} rows; {so} are compared with the {n_rows:,} true ones"
 
 
@@ -236,7 +233,7 @@ def of_holdout(result: Result) -> str | None:
     normal = "unknown" if p_value is None else "below 1e-300" if not p_value else f"{p_value:.2g}"
     return (
         f"leak p-value {normal}; {found['as_close']:,} of {found['draws']:,} datasets drawn from the "
-        f"holdout are as close to the reconstruction as the training data (rank {rank:.2g})"
+        f"holdout are as close to the rebuilt rows as the training data (rank {rank:.2g})"
     )
 
 
@@ -248,7 +245,7 @@ def of_entropy(result: Result) -> str | None:
     least, median, most = (f"{found['row_ratio_quantiles'][at]:.1%}" for at in (0, 50, 100))
     return (
         f"of {found['bits']:.1f} bits of uncertainty about each row, {one_line(found['rows_measured_on'])} leaves "
-        f"{least} for the most exposed row, {median} for the median one, {most} for the least exposed one"
+        f"{least} for the most exposed row, {median} for the median row, and {most} for the least exposed row"
     )
 
 

@@ -417,4 +417,4 @@ def test_no_category_is_in_a_name_or_in_what_is_granted(table, labels, saved):
     shown = (data.columns, domain, domain.granted, granted_by(artifact.encoder), raw, raw.domain)
     assert SECRET not in repr(shown)
     assert "the file tells the 2 categories of sex, values of its training data" in granted_by(artifact.encoder)
-    assert "of 9 raw columns the forest does not see 7: these are not rebuilt" in granted_by(artifact.encoder)
+    assert "the forest does not see 7 of the 9 raw columns: these are not rebuilt" in granted_by(artifact.encoder)

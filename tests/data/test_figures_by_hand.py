@@ -104,15 +104,15 @@ def test_what_a_file_tells_of_its_raw_columns_is_listed_with_its_number(encoded)
     lines = granted_by(encoded(*parts)[0])
     assert "the file tells 20 quantiles of age" in lines
     assert "the file tells 3 edges of bins of fare" in lines
-    assert "raw columns whose missing values stay filled in, as the forest saw them: 1" in lines
-    assert "of 4 raw columns the forest does not see 2: these are not rebuilt" in lines
+    assert "raw columns in which missing values are compared as the forest saw them, filled in: 1" in lines
+    assert "the forest does not see 2 of the 4 raw columns: these are not rebuilt" in lines
     assert not any("scales" in line or "products" in line for line in lines)
 
 
 def test_products_are_said_to_be_columns_of_their_own_and_all_columns_are_seen(encoded):
     frame = TABLE[["age"]].assign(weight=np.linspace(0, 1, N_ROWS))
     lines = granted_by(encoded((StandardScaler(), ["age", "weight"]), frame=frame, then=(PolynomialFeatures(2),))[0])
-    assert "columns that are products of others are taken for columns of their own" in lines
+    assert "columns that are products of others are treated as columns of their own" in lines
     assert "scales of raw columns in the file: 2" in lines
     assert not any("not rebuilt" in line for line in lines)
 

@@ -89,7 +89,7 @@ def test_training_data_that_fit_are_returned_as_they_are_and_others_are_refused(
 
 def test_what_cannot_be_told_for_sure_is_asked_for(frame):
     message = refusal(frame, rules_of(AGE, MALE))
-    assert "cannot tell the label column, the rule list does not name them all" in message
+    assert "which column holds the labels is not clear (the rule list does not name all features)" in message
     assert "--draft-target" in message
 
 
@@ -121,12 +121,12 @@ def test_corels_takes_zeros_and_ones_where_it_tests(frame):
     rules = rules_of(MALE, inputs="binary")
     assert training_data(frame, rules, "label").n_rows == 3
     message = refusal(frame.assign(male=[0, VALUE, 0.5]), rules, "label")
-    assert "column 'male' has 2 values that are neither 0 nor 1, which alone CORELS takes" in message
+    assert "column 'male' has 2 values that are neither 0 nor 1; CORELS takes no others" in message
 
 
 def test_values_that_rounding_puts_on_another_side_are_refused_where_a_list_compares_in_double_precision(frame):
     close = frame.assign(age=[20.0, np.nextafter(30.0, 40), 40])
     rules = rules_of(AGE, MALE, inputs="double")
-    assert "column 'age' has 1 values so close to where a rule splits" in refusal(close, rules, "label")
+    assert "column 'age' has 1 values too close to where a rule splits" in refusal(close, rules, "label")
     assert training_data(frame, rules, "label").n_rows == 3
     assert training_data(close, rules_of(AGE, MALE), "label").n_rows == 3

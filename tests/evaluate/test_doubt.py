@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import time
 from dataclasses import replace
 
@@ -15,12 +14,14 @@ import sklearn
 from sklearn.ensemble import RandomForestClassifier
 
 from pytest_draft.ambiguity import behind_counts
+from pytest_draft.errors import OutOfTimeError
 from pytest_draft.evaluate import parts
-from pytest_draft.examine import counted, limits
+from pytest_draft.examine import alternatives, counted, limits
 from pytest_draft.examine.flow import examine
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.certificate import Bounds, Certificate
 from pytest_draft.facts.examination import Examination
+from pytest_draft.facts.informed import CUT_SHORT
 from pytest_draft.policy.policy import Policy, default_policy
 from pytest_draft.policy.rules import RULES
 from pytest_draft.policy.verdict import judge, overall
@@ -109,7 +110,7 @@ def test_half_of_the_columns_that_is_given_away_fails_though_the_other_half_is_g
     assert verdict(found) == "failed"
     assert verdict(without(found, "mostly_determined")) == "passed"
     (sentence,) = [check.sentence for check in judge(found, default_policy()) if check.rule == "reconstruction-error"]
-    assert " on 7 columns, which the forest determines in most rows; " in sentence
+    assert " on 7 columns (those that the forest determines in most rows); " in sentence
 
 
 @pytest.mark.nightly
@@ -146,8 +147,8 @@ def test_rows_that_no_tree_has_seen_never_hide_that_all_others_are_rebuilt(exami
 @pytest.mark.parametrize(
     ("adversary", "lacks"),
     [
-        ("artifact", "its rows miss the forest's counts by 3 (the right rows miss none)"),
-        ("published", "the forest's leaves lack 3 of its rows (of the right rows none)"),
+        ("artifact", "its rows are off by 3 from the forest's counts (the right rows by 0)"),
+        ("published", "the leaves have no place for 3 of its rows (the right rows all fit)"),
     ],
 )
 def test_an_attack_that_did_not_converge_says_what_its_rows_lack(examined, monkeypatch, adversary, lacks):
@@ -187,19 +188,17 @@ def stopped(examined, monkeypatch):
 @pytest.mark.nightly
 def test_an_attack_that_ended_by_itself_is_not_said_to_have_had_all_its_time(stopped):
     reason = stopped()
-    spent = r"\d+\.\d s of 36 s, its share of the time box of 60 s \(the last of its searches had ended\)"
-    assert re.match(f"the attack did not converge in {spent}: ", reason)
-    assert "may not help" in reason
-    assert "give it more" not in reason
+    assert reason.startswith("the attack did not converge in its last search: ")
+    assert reason.endswith("another --draft-seed or more --draft-budget may help")
     cut = stopped(status="consistent", residual=0, cut_short=True)
-    assert re.match(f"the attack was cut short after {spent}, ", cut)
+    assert cut.startswith("the attack was stopped after its last search, ")
 
 
 @pytest.mark.nightly
 def test_an_attack_that_the_clock_ended_is_said_to_have_had_all_its_time(stopped, monkeypatch):
     monkeypatch.setattr(limits, "ATTACK_SHARE", 0.05)
     reason = stopped(seconds=3.01)
-    assert reason.startswith("the attack did not converge in 3 s, its share of the time box of 60 s: ")
+    assert reason.startswith("the attack did not converge in 3 s (its share of the 60 s in all): ")
     assert reason.endswith("give it more with --draft-budget")
 
 
@@ -207,7 +206,7 @@ def test_an_attack_that_the_clock_ended_is_said_to_have_had_all_its_time(stopped
 def test_an_attack_without_a_dataset_tells_how_long_it_took(stopped):
     nothing = dict.fromkeys(("rows", "consistent", "labels", "cells", "free", "seen", "residual"))
     reason = stopped(status="no solution", **nothing)
-    assert re.match(r"the attack ended without a dataset after \d+\.\d s of 36 s, its share of the time box", reason)
+    assert reason.startswith("the attack found no dataset: a step that it needs took too long")
 
 
 @pytest.mark.nightly
@@ -245,3 +244,15 @@ def test_a_machine_too_slow_to_find_out_how_close_anybody_gets_makes_no_pass(exa
     assert found.findings.ambiguity is None
     assert verdict(replace(found, findings=replace(found.findings, informed=None))) == "inconclusive"
     assert "how close anybody could get" in found.reasons[0]
+
+
+@pytest.mark.parametrize("parameters", [{"n_estimators": 50}, {"n_estimators": 1, "max_depth": 1}])
+def test_what_all_other_rows_tell_is_no_pass_where_no_time_was_left_to_ask(examined, monkeypatch, parameters):
+    def slow(*_, **__):
+        raise OutOfTimeError
+
+    monkeypatch.setattr(alternatives, "known_others", slow)
+    found = examined(np.random.default_rng(0).integers(0, 2, (60, 6)), **parameters)
+    (check,) = [one for one in judge(found, default_policy()) if one.rule == "given-all-other-rows"]
+    assert found.informed is None
+    assert (check.result, check.sentence) == ("inconclusive", CUT_SHORT)

@@ -197,7 +197,7 @@ def test_counts_are_not_said_to_be_removable(judged):
     _, examination = judged(booster("hgb", 5), people())
     check = check_of(examination, "counts-published")
     assert check.result == "failed"
-    assert "what their gradients add up to" in check.sentence
+    assert "the sum of their gradients" in check.sentence
     assert "removing its counts does not help" in check.remedy
     assert examination.artifact.published.counts == "rows and sums of gradients"
 

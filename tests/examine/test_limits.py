@@ -36,7 +36,7 @@ def test_without_an_effort_one_note_tells_all_that_the_clock_ended(limits):
         given.note_clock(ended(), what)
     given.note_clock(TimeBox(600.0), "search for other datasets")
     (note,) = given.notes
-    assert note.startswith("the wall clock ended the attack and the evaluation: another run can")
+    assert note.startswith("the clock ended the attack and the evaluation: figures can differ")
     assert not doubts
 
 
@@ -51,7 +51,7 @@ def test_with_an_effort_it_is_a_doubt(limits):
     given, doubts = limits(5.0)
     given.note_clock(ended(), "attack")
     assert given.notes == ()
-    assert doubts[0].startswith("the wall clock ended the attack, not the effort of 5 units")
+    assert doubts[0].startswith("the clock ended the attack before its effort of 5 units was spent")
 
 
 def test_a_box_that_the_effort_ended_is_nobodys_doubt(limits):

@@ -127,7 +127,7 @@ def test_the_counts_that_a_leaf_can_hold_are_all_that_would_answer_so(observatio
 def test_what_no_attack_is_registered_for_is_not_covered(examined):
     found = examined(Silent(), np.zeros_like)
     assert found.solver_status == "not covered"
-    assert any("not covered by any attack" in reason for reason in found.reasons)
+    assert any("there is no attack yet" in reason for reason in found.reasons)
 
 
 def test_a_kind_of_its_own_brings_its_attack_along():

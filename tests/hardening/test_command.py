@@ -21,7 +21,7 @@ def folder(tmp_path, monkeypatch):
 def test_it_says_what_it_loads_what_it_changed_and_how_to_judge(folder, capsys):
     assert main(["harden", "model.joblib", "hardened.joblib", "--data", "train.csv", "--target", "label"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("model.joblib will be loaded, which runs whatever is in it")
+    assert out.startswith("Loading model.joblib, which runs the code in it")
     assert "hardened.joblib: hardened, level counts" in out
     assert "predict_proba: bit for bit the same on 60 rows" in out
     assert "random_state: 5 trees, set to None" in out
@@ -66,4 +66,4 @@ def test_no_command_is_wrong_usage(capsys):
     with pytest.raises(SystemExit) as caught:
         main(["harden", "--help"])
     assert caught.value.code == 0
-    assert "loading it runs what is in it" in " ".join(capsys.readouterr().out.split())
+    assert "loading it runs the code in it" in " ".join(capsys.readouterr().out.split())

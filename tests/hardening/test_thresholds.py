@@ -116,7 +116,7 @@ def test_where_missing_values_go_stays_for_columns_that_have_some():
         assert not tree.tree_.missing_go_to_left[~first].any()
         assert old.tree_.missing_go_to_left[~first].any()
     assert any("missing_go_to_left" in line for line in result.stays)
-    assert any("missing value in a column that had none" in line for line in result.stops)
+    assert any("where a column had no missing values" in line for line in result.stops)
 
 
 def test_the_model_has_its_trees_again_when_it_cannot_be_asked():

@@ -191,7 +191,7 @@ def test_a_strict_run_refuses_the_option(project, judge, one_line_error, strict_
         judge()
     else:
         judge("--draft-strict")
-    assert "with --draft-strict everything is computed anew" in one_line_error(judge.result)
+    assert "--draft-strict computes everything anew" in one_line_error(judge.result)
 
 
 @pytest.mark.nightly
@@ -206,7 +206,7 @@ def test_a_strict_run_turns_off_what_the_ini_file_asks_for(project, judge):
 @pytest.mark.parametrize(
     ("argument", "message"),
     [
-        ("--draft-report-rows", "cannot be used with --draft-report-rows"),
+        ("--draft-report-rows", "and --draft-report-rows needs them"),
         ("-pno:cacheprovider", "pytest's cache is off"),
     ],
 )

@@ -339,7 +339,9 @@ def test_an_address_that_is_none_is_one_line(project, where, one_line_error):
 def test_it_is_refused_with_n_and_without_models(project, one_line_error):
     assert "leave out -n" in one_line_error(judge(project, "shallow.joblib", "local:1", "-n2"))
     project.mark("max_error=0.1")
-    project.run("--draft-scheduler=local:1").stdout.fnmatch_lines(["*only the models' own items are sent*add --draft"])
+    project.run("--draft-scheduler=local:1").stdout.fnmatch_lines(
+        ["*no model is judged by name in this run*add --draft"]
+    )
 
 
 def test_the_ini_value_counts_only_where_models_are_judged(project, one_line_error):

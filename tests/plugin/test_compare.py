@@ -205,9 +205,9 @@ def test_an_audit_without_an_attack_is_compared_by_what_it_finds(project, rows):
         (b"\xff", "is no JSON"),
         (b'{"a": NaN}', "is no JSON"),
         (b"[" * 100_000, "is no JSON"),
-        (b"[]", "is no valid report (top level: "),
+        (b"[]", "is not a valid report (top level: "),
         (b'{"schema_version": 99}', "is of schema version 99, not 2"),
-        (b'{"schema_version": 2, "results": []}', "is no valid report (top level: "),
+        (b'{"schema_version": 2, "results": []}', "is not a valid report (top level: "),
     ],
     ids=["bytes", "nan", "deep", "list", "version", "incomplete"],
 )
@@ -238,7 +238,7 @@ def test_without_the_models_own_items_there_is_nothing_to_compare(project, earli
     project.mark("max_perfect_rows=40")
     project.configure()
     result = project.run("--draft-compare=earlier.json")
-    assert "only the models' own items are compared: add --draft" in result.stdout.str() + result.stderr.str()
+    assert "no model is judged by name in this run: add --draft" in result.stdout.str() + result.stderr.str()
     assert result.ret != 0
 
 

@@ -115,7 +115,7 @@ def test_a_rule_list_that_was_trained_on_other_rows_is_inconclusive(judge, rule_
 def test_a_rule_list_is_not_attacked_and_says_so(project, rule_list):
     run = project.judge(rule_list(), "--draft-target=label")
     assert run.ret == 1
-    run.stdout.fnmatch_lines(["*a rule list is not attacked: judge it by the rule entropy-reduction alone*"])
+    run.stdout.fnmatch_lines(["*there is no attack on rule lists: judge this one with --draft-policy interpretable*"])
     assert project.result()["verdict"] == "inconclusive"
 
 
@@ -166,7 +166,7 @@ def test_side_knowledge_is_inconclusive(project):
     project.write("policy.toml", POLICY.format(overall=1, row=1))
     run = project.judge("shallow.joblib", "--draft-policy=policy.toml", "--draft-adversary=artifact+columns:c0")
     assert run.ret == 1
-    run.stdout.fnmatch_lines(["*inconclusive: what a model tells besides an adversary's side knowledge *"])
+    run.stdout.fnmatch_lines(["*inconclusive: how much the file tells an adversary with side knowledge *"])
 
 
 @pytest.mark.nightly

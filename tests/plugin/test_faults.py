@@ -292,7 +292,7 @@ def test_without_a_thread_it_is_inconclusive_and_the_next_run_works(
     result = project.result()
     assert (result["verdict"], result["solver_status"]) == ("inconclusive", "no answer")
     assert result["reasons"] == [
-        "no thread could be started to examine it: raise the limit of processes and threads (ulimit -u)"
+        "no thread could be started to examine the file: raise the limit of processes and threads (ulimit -u)"
     ]
 
 
@@ -444,7 +444,7 @@ def test_nothing_passes_of_a_file_that_changes_while_it_is_judged(project, old, 
     checks = [check for result in report["results"] for check in result["checks"]]
     assert len(checks) == 4
     assert {check["result"] for check in checks} == {"inconclusive"}
-    run.stdout.fnmatch_lines([f"*changed while they were judged, which fails the run: {old}"])
+    run.stdout.fnmatch_lines([f"*files that changed during the run, which fails it: {old}"])
     assert project.judge("shallow.joblib", "--draft-policy=policy.toml", *adversaries).ret in (0, 1)
     assert project.report()["verdict"] != "inconclusive"
 

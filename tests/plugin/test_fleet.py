@@ -124,10 +124,10 @@ def test_of_very_many_models_the_terminal_shows_the_gravest_and_says_where_the_r
     lines = run.stdout.str()
     assert "fleet/better.joblib" in lines
     assert lines.count("(adversary artifact):") + lines.count("passed\n") <= 4
-    run.stdout.fnmatch_lines(["and 4 more, none with a graver verdict: in the reports"])
+    run.stdout.fnmatch_lines(["and 4 more, none with a graver verdict: see the reports"])
     changed(project)
     run = project.run("--draft-manifest=fleet.toml", "--tb=no", "--draft-compare=last.json")
-    run.stdout.fnmatch_lines(["and 4 more, none with a graver verdict: told by --draft-report=fleet-html"])
+    run.stdout.fnmatch_lines(["and 4 more, none with a graver verdict: see them with --draft-report=fleet-html"])
     run.stdout.fnmatch_lines(["  and 1 more: new", "  gone: fleet/gone.joblib and 1 more"])
 
 

@@ -35,7 +35,7 @@ def test_a_leak_is_told_by_its_p_value(project, others):
     result.stdout.fnmatch_lines(
         [
             f"  leak p-value {found['p_value']:.2g}; 0 of 100 datasets drawn from the "
-            "holdout are as close to the reconstruction as the training data (rank 0.0099)"
+            "holdout are as close to the rebuilt rows as the training data (rank 0.0099)"
         ]
     )
 
@@ -201,14 +201,14 @@ def judged(rebuilt: int | None = None, **found: object) -> dict:
 def test_a_p_value_is_shown_as_what_it_can_be(p_value, shown):
     assert of_holdout(judged(p_value=p_value)) == (
         f"leak p-value {shown}; 2 of 100 datasets drawn from the holdout are as close to the "
-        "reconstruction as the training data (rank 0.03)"
+        "rebuilt rows as the training data (rank 0.03)"
     )
     assert of_holdout(judged()) is None
 
 
 @pytest.mark.parametrize(
     ("rebuilt", "so"),
-    [(1_207, "1,207 rows; a random 1,100 of them are"), (93, "93 rows; these, and random ones of them again, are")],
+    [(1_207, "1,207 rows; a random 1,100 of them are"), (93, "93 rows; these, some of them twice or more, are")],
 )
 def test_another_number_of_rebuilt_rows_is_shown(rebuilt, so):
     line = f"the attack rebuilds {so} compared with the 1,100 true ones"

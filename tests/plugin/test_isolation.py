@@ -227,7 +227,7 @@ def test_an_examination_that_overruns_its_time_box_is_ended(inconclusive, at_sta
     result = inconclusive("--draft-budget=1")
     assert result["solver_status"] == "overran"
     assert result["reasons"] == [
-        "the process that examined it was killed 0.5 s after its time box of 1 s had ended",
+        "the process that examines the file was still running 0.5 s after its 1 s, and was killed",
     ]
 
 
@@ -417,7 +417,9 @@ def test_the_same_effort_gives_the_same_report_on_every_run(project, without_tim
 def test_a_run_that_the_clock_ends_before_its_effort_says_so(inconclusive, at_stage):
     at_stage("reconstruct", "while not arguments[1].timebox.over: time.sleep(0.01)")
     result = inconclusive("--draft-budget=4", "--draft-effort=1000")
-    assert any("the wall clock ended the attack, not the effort of 1000 units" in why for why in result["reasons"])
+    assert any(
+        "the clock ended the attack before its effort of 1000 units was spent" in why for why in result["reasons"]
+    )
 
 
 def test_evaluation_is_complete_when_the_attack_has_spent_all_effort(project):

@@ -85,9 +85,8 @@ def test_what_the_error_is_made_of_is_told_where_values_are_guessed(project):
     assert whole / (determined + free) == pytest.approx(metrics["reconstruction_error"])
     result.stdout.fnmatch_lines(
         [
-            f"  the error is {metrics['determined_error']:.4f} on the * % of values that "
-            f"the forest determines and {metrics['free_error']:.4f} on the * % of values that it leaves open, which "
-            "are guessed"
+            f"  the forest determines * % of the values: the error is {metrics['determined_error']:.4f} on these, and "
+            f"{metrics['free_error']:.4f} on the others, which are guessed"
         ]
     )
     project.judge("leaking.joblib").stdout.no_fnmatch_line("*which are guessed*")

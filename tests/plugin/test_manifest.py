@@ -204,7 +204,7 @@ def test_a_glob_that_means_something_that_is_no_file_is_refused_and_folders_are_
 
 
 def test_two_manifests_and_a_file_that_is_none_are_refused(project, registry, one_line_error):
-    assert "is no manifest: give a .toml or a .parquet file" in one_line_error(
+    assert "is not a manifest: give a .toml or a .parquet file" in one_line_error(
         project.run("--draft-manifest=train.csv")
     )
     assert "there.toml cannot be read (No such file" in one_line_error(project.run("--draft-manifest=there.toml"))
@@ -246,7 +246,9 @@ def test_a_folder_means_every_model_file_in_it_and_tells_what_it_passes_over(pro
         "registry/models/leaking.joblib",
         "registry/shallow.joblib",
     ]
-    run.stdout.fnmatch_lines(["not judged, as their names are not those of model files*: registry/lenient.toml, *"])
+    run.stdout.fnmatch_lines(
+        ["not judged, as their names do not end like those of model files*: registry/lenient.toml, *"]
+    )
 
 
 def test_a_folder_with_something_that_is_no_file_under_the_name_of_a_model_is_refused(
@@ -347,7 +349,7 @@ def test_a_parquet_column_that_hides_another_one_is_refused(tmp_path):
 def test_a_folder_without_models_is_refused(project, one_line_error):
     (project.path / "empty").mkdir()
     project.write("empty/model.pt", "")
-    assert f"no model file in this folder: names of such end in {', '.join(SUFFIXES)}" in one_line_error(
+    assert f"no model file in this folder: their names end in {', '.join(SUFFIXES)}" in one_line_error(
         project.run("--draft-manifest=empty")
     )
 
@@ -371,7 +373,7 @@ def test_a_pinned_policy_is_every_entrys(project, registry, one_line_error):
         )
     )
     assert "entry.1.policy: " in error
-    assert "and not as --draft-policy-sha256" in error
+    assert "and --draft-policy-sha256 says another" in error
 
 
 @pytest.mark.nightly

@@ -159,7 +159,7 @@ def test_a_marked_test_fails_when_its_outcome_is_inconclusive(project, other):
     result = project.run("--draft-report=json:report.json")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert result.parseoutcomes() == {"inconclusive": 1}
-    result.stdout.fnmatch_lines(["test_marked.py I *", "  inconclusive: * (reconstruction-error)"])
+    result.stdout.fnmatch_lines(["test_marked.py I *", "  inconclusive: * (undecided: reconstruction-error)"])
     assert project.report()["verdict"] == "inconclusive"
 
 

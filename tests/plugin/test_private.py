@@ -246,7 +246,7 @@ def test_an_attack_on_labels_that_was_cut_short_has_not_converged(labels, projec
     )
     monkeypatch.setattr(private.Labels, "truth_is_likelier", lambda *_: False)
     examination, _ = examine(Case(str(project.path / labels), str(project.path / "coded.csv"), "label"))
-    assert any("it was cut short" in reason for reason in examination.reasons) == cut_short
+    assert any("it was stopped" in reason for reason in examination.reasons) == cut_short
 
 
 def test_side_knowledge_of_a_forest_with_labels_is_not_covered(labels, project, rows):

@@ -40,7 +40,7 @@ def test_a_warning_that_could_not_be_checked_fails_no_run_and_its_line_names_it(
     run.stdout.fnmatch_lines(
         [
             f"{refused} I *",
-            f"{refused} * not stopped",
+            f"{refused} * only warnings",
             "  inconclusive: * (warnings: counts-published)",
         ]
     )

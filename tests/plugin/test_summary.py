@@ -18,7 +18,7 @@ def line(determined: int, free: int) -> str:
     ("determined", "free", "told"), [(319, 1, "more than 99 %"), (1, 319, "less than 1 %"), (3, 1, "75 %")]
 )
 def test_some_values_are_not_rounded_to_all_or_none(determined, free, told):
-    assert f"0.0100 on the {told} of values that the forest determines" in line(determined, free)
+    assert f"the forest determines {told} of the values: the error is 0.0100 on these" in line(determined, free)
 
 
 def test_no_value_that_is_determined_has_no_error():

@@ -11,7 +11,7 @@ ALL_WAYS = [(), ("--collect-only",), ("-n2",)]
 def test_a_forest_without_data_is_not_judged(project, one_line_error, arguments):
     error = one_line_error(project.judge("leaking.joblib", *arguments, data=None))
     assert error == (
-        "ERROR: --draft-data: no training data are given for leaking.joblib, and the policy 'default' compares with "
+        "ERROR: --draft-data: no training data are given for leaking.joblib, and the policy 'default' needs "
         "them (reconstruction-error, perfect-rows, determined-rows, ...): add --draft-data FILE"
     )
     assert not (project.path / "report.json").exists()
@@ -20,19 +20,21 @@ def test_a_forest_without_data_is_not_judged(project, one_line_error, arguments)
 @pytest.mark.parametrize("arguments", ALL_WAYS, ids=" ".join)
 def test_a_misspelt_target_is_told_with_the_column_that_was_meant(project, one_line_error, arguments):
     error = one_line_error(project.judge("leaking.joblib", "--draft-target=lable", *arguments))
-    assert error.endswith("no column 'lable'; give the labels' with --draft-target; did you mean 'label'?")
+    assert error.endswith("no column 'lable'; name the label column with --draft-target; did you mean 'label'?")
     assert not (project.path / "report.json").exists()
 
 
 def test_a_target_that_is_like_no_column_is_told_without_a_guess(project, one_line_error):
     error = one_line_error(project.judge("leaking.joblib", "--draft-target=zzz"))
-    assert error.endswith("no column 'zzz'; give the labels' with --draft-target")
+    assert error.endswith("no column 'zzz'; name the label column with --draft-target")
 
 
 def test_a_target_that_is_needed_and_missing_is_told(project, one_line_error, rows):
     rows.assign(other=1, more=2).to_csv(project.path / "wide.csv", index=False)
     error = one_line_error(project.judge("leaking.joblib", data="wide.csv"))
-    assert "cannot tell the label column, 3 columns are no features; give its name with --draft-target" in error
+    assert (
+        "which column holds the labels is not clear (3 columns are not features); name it with --draft-target" in error
+    )
 
 
 def test_a_target_that_is_a_feature_is_told(project, one_line_error):
@@ -46,8 +48,8 @@ def test_an_unknown_label_is_told_without_its_value(project, one_line_error, row
     rows.to_csv(project.path / "other.csv", index=False)
     error = one_line_error(project.judge("leaking.joblib", *arguments, data="other.csv"))
     assert (
-        "1 of 40 rows have a label that the forest does not know; give the 2 classes as it was trained with them (text)"
-        in error
+        "1 of 40 rows have a label that the forest does not know; give the labels that it was trained with (2 "
+        "classes, as text)" in error
     )
     assert "quokka" not in error
 

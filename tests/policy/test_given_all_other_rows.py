@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from builders import FINDINGS, INFORMED, PART, examination
-from pytest_draft.facts.informed import Informed
+from pytest_draft.facts.informed import CUT_SHORT, Informed
 from pytest_draft.policy.rule import Outcome
 from pytest_draft.policy.rules import RULES
 
@@ -29,9 +29,8 @@ def test_a_matched_error_within_the_share_of_the_split_half_error_fails(share, r
 
 def test_a_failure_says_both_errors_both_baselines_the_bar_and_by_how_much():
     assert outcome(**{ERROR: 0.5}).sentence == (
-        "knowing all other rows, an attacker guesses each with an error of 0.0500 after matching, other people's "
-        "rows come to 0.2000; row by row 0.0600, without the file 0.2400; the check fails at 0.1000 (0.5 x the "
-        "split-half error), crossed by 0.0500"
+        "knowing all other rows, an attacker guesses each row with an error of 0.0500 after matching; without the "
+        "file: 0.1800; the check fails at 0.1000 or less (0.5 x 0.2000, that of other people's rows), crossed by 0.0500"
     )
 
 
@@ -45,8 +44,9 @@ def test_more_rows_that_are_told_whole_than_the_budget_fail(share, result):
 
 def test_a_failure_by_rows_says_how_many_and_by_how_much():
     assert outcome(MANY, **{TOLD: 0.04}).sentence == (
-        "given all other rows, the file tells 28.0% of the rows whole, and 30.0% of the values; at most 23.2% of the "
-        "rows are allowed (20.0% guessed without it, 4% of the rest), crossed by 4.8%"
+        "knowing all other rows, an attacker can work out 28.0% of the rows with certainty, and 30.0% of the values; "
+        "the policy allows at most 23.2% (the 20.0% of the rows that are guessed without the file, and 4 % of the "
+        "rest), crossed by 4.8%"
     )
 
 
@@ -68,14 +68,14 @@ def test_any_budget_that_is_crossed_fails(share, told, result):
     found = outcome(MANY, **{ERROR: share, TOLD: told})
     assert found.result == result
     if result == "passed":
-        assert "after matching, other people's rows" in found.sentence
-        assert "tells 28.0% of the rows whole" in found.sentence
+        assert "that of other people's rows" in found.sentence
+        assert "can work out 28.0% of the rows" in found.sentence
 
 
 @pytest.mark.parametrize("thresholds", [{ERROR: 0.5}, {ERROR: 0.1}, {TOLD: 0.0}, {TOLD: 0.5}])
 def test_of_a_sample_is_said_how_many_rows_it_has_and_of_all_rows_nothing(thresholds):
     sampled = outcome(replace(INFORMED, of_rows=1_234), **thresholds)
-    assert "(on 40 of 1,234 rows, drawn at random)" in sampled.sentence
+    assert "(tried on 40 of 1,234 rows, drawn at random)" in sampled.sentence
     assert "at random" not in outcome(**thresholds).sentence
 
 
@@ -83,9 +83,11 @@ def test_of_a_sample_is_said_how_many_rows_it_has_and_of_all_rows_nothing(thresh
 def test_what_only_somebody_gets_who_knows_more_than_the_adversary_convicts_nobody(thresholds):
     found = outcome(replace(MANY, proved=False), **thresholds)
     assert found.result == "passed"
-    assert found.sentence.endswith("; but that is somebody who knows which rows each tree drew, as nobody does here")
+    assert found.sentence.endswith(
+        "; but that takes somebody who knows which rows each tree drew, and the file does not tell"
+    )
     kept = {ERROR: 0.1, TOLD: 0.5}
-    assert "nobody does here" not in outcome(replace(INFORMED, proved=False), **kept).sentence
+    assert "file does not tell" not in outcome(replace(INFORMED, proved=False), **kept).sentence
 
 
 def test_rows_that_are_all_alike_are_no_nearer_than_other_peoples():
@@ -99,12 +101,18 @@ def test_without_figures_there_is_no_pass_while_anything_is_in_doubt(thresholds)
     doubted = outcome(None, ("the file was refused", "no data", "the file was refused"), **thresholds)
     assert doubted == Outcome("inconclusive", "the file was refused; no data")
     not_asked = outcome(None, **thresholds)
-    assert (not_asked.result, not_asked.sentence) == ("passed", "of such a file this is not asked")
+    assert (not_asked.result, not_asked.sentence) == ("passed", "this is not measured for such a file")
 
 
 def test_a_doubt_about_the_attack_takes_nothing_from_what_needs_none():
     assert outcome(reasons=("the attack did not converge",), **{ERROR: 0.1}).result == "passed"
     assert outcome(reasons=("the attack did not converge",), **{ERROR: 0.5}).result == "failed"
+
+
+@pytest.mark.parametrize(("share", "result"), [(0.1, "inconclusive"), (0.5, "failed")])
+def test_figures_of_somebody_who_knows_less_are_no_pass_and_fail_all_the_same(share, result):
+    found = replace(examination(informed=INFORMED, reasons=(CUT_SHORT,)), shortfalls=(CUT_SHORT,))
+    assert RULES["given-all-other-rows"].check(found, {ERROR: share}).result == result
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ def check(result: str) -> Check:
 
 def test_failed_beats_inconclusive_beats_passed_and_the_place_is_named():
     checks = [("a", check("passed")), ("b", check("inconclusive")), ("c", check("failed")), ("d", check("failed"))]
-    assert gravest(checks).sentence == "c: it failed (and 1 more of 4 models)"
-    assert gravest(checks[:2]).sentence == "b: it inconclusive"
+    assert gravest(checks).sentence == "model c: it failed (and 1 more of 4 models)"
+    assert gravest(checks[:2]).sentence == "model b: it inconclusive"
     assert gravest(checks[:1]) == checks[0][1]
 
 

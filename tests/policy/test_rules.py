@@ -128,7 +128,7 @@ def test_an_error_of_at_most_the_budget_fails(findings, max_error, expected):
 def test_an_error_is_measured_by_its_baseline(key, share, expected):
     found = outcome("reconstruction-error", FINDINGS, **{key: share})
     assert found.result == expected
-    assert "baseline of" in found.sentence
+    assert f"that of {'random guesses' if key.endswith('random') else 'other people'}" in found.sentence
 
 
 @pytest.mark.parametrize("name", ["split_half", "random"])
@@ -220,7 +220,7 @@ def test_a_part_without_its_baselines_is_never_a_pass(rule, key):
     missing = replace(PART, error=Distance(0.3, 0.3, 0.3), perfect_rows=0, random_error=None, split_half=MISSING)
     found = outcome(rule, replace(FINDINGS, informative=missing), **{key: 0.2})
     assert found.result == "inconclusive"
-    assert "baseline on a part is missing" in found.sentence
+    assert " on a part" in found.sentence
 
 
 @pytest.mark.parametrize(("rule", "key", "budget"), ABSOLUTE)
@@ -336,7 +336,7 @@ def by_rank(exact: Exact | None) -> Findings:
 def test_exact_values_beyond_those_of_others_fail(share, split_half, allowed, expected):
     found = outcome("perfect-rows", by_rank(Exact(400, share, split_half)), **{EXACT_VALUES: allowed})
     assert found.result == expected
-    assert f"{share:.1%} of 400 numeric values exactly by rank; at most" in found.sentence
+    assert f"{share:.1%} of 400 numeric values exactly by rank; the policy allows at most" in found.sentence
     assert ("crossed by" in found.sentence) == (expected == "failed")
 
 

@@ -76,12 +76,12 @@ def test_only_what_every_forest_has_is_a_warning_and_no_rule_needs_an_attack(rul
         (
             Published(7, "rows", None),
             "failed",
-            "seeds of 7 of 7 trees: each tells how often each training row was drawn",
+            "seeds of all 7 trees; each seed tells how often each training row was drawn",
         ),
         (Published(2, "rows", None), "failed", "2 of 7 trees"),
         (Published(7, "noise", None), "failed", "replays the noise"),
         (Published(0, "rows", None), "passed", "no seed"),
-        (Published(7, None, None), "passed", "neither rows nor thresholds were drawn"),
+        (Published(7, None, None), "passed", "nothing was drawn at random"),
         (Published(7, "thresholds", None), "failed", "how its thresholds were drawn"),
     ],
 )
@@ -96,10 +96,10 @@ def test_counts_without_noise_fail_and_are_nobodys_until_data_explain_them(count
     found = outcome("counts-published", replace(FACTS, published=Published(0, None, counts)))
     assert found.result == ("failed" if counts else "passed")
     if counts:
-        what = {"rows and mean targets": "rows, and mean targets,"}.get(counts, counts)
+        what = {"rows and mean targets": "rows and their mean target"}.get(counts, counts)
         assert found.sentence == (
-            f"the file holds counts of {what} of every node of 7 trees; that they are those of the given training data "
-            "was not confirmed"
+            f"the file stores the number of {what} at every node of 7 trees; whether the given training data fit that "
+            "is not known"
         )
 
 
@@ -119,7 +119,7 @@ def test_what_leaves_answer_is_no_count_and_passes_unless_more_is_left(answers, 
     assert (found.result, found.sentence) == ("passed", f"the file holds no counts of training rows, {words}")
     more = outcome("counts-published", replace(FACTS, published=replace(told, left=True)))
     assert more.result == "inconclusive"
-    assert "what is left of the counts at its nodes" in more.sentence
+    assert "parts of the counts are left at its nodes" in more.sentence
     assert "remove n_node_samples, weighted_n_node_samples, impurity" in more.remedy
 
 

@@ -64,10 +64,10 @@ def small(**parameters) -> RandomForestClassifier:
 
 @pytest.mark.nightly
 def test_counts_are_only_called_the_training_datas_where_these_explain_them(checks):
-    lead = "the file holds counts of rows of each class of every node of 5 trees"
-    assert checks(small())["counts-published"].sentence == f"{lead}, which the given training data are consistent with"
+    lead = "the file stores the number of rows of each class at every node of 5 trees"
+    assert checks(small())["counts-published"].sentence == f"{lead}; the given training data fit that"
     other = checks(small(), people(1))["counts-published"]
-    assert (other.result, other.sentence) == ("failed", f"{lead}, which the given training data contradict")
+    assert (other.result, other.sentence) == ("failed", f"{lead}; the given training data contradict that")
     for unchecked in (checks(small(), data=False), checks(small(), people(0, 19))):
         assert unchecked["counts-published"].sentence.startswith(lead)
         assert "are consistent with" not in unchecked["counts-published"].sentence

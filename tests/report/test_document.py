@@ -149,7 +149,7 @@ def test_errors_and_exact_values_by_rank_are_told_of_the_whole():
         "rank_exact_values": 0.75,
         "rank_split_half_exact_values": 0.125,
     }
-    assert "by rank 0.3000 (other people's rows 0.6000)" in (measured.of_numbers(told) or "")
+    assert "by rank it is 0.3000 (other people's rows: 0.6000)" in (measured.of_numbers(told) or "")
     uncounted = replace(whole, exact=None)
     assert result(findings=replace(NUMERIC, rescaled=(uncounted,)))["metrics"]["rank_exact_values"] is None
 
@@ -166,12 +166,13 @@ def test_a_report_on_discrete_columns_says_nothing_of_numeric_ones():
 def test_the_table_is_followed_by_what_numeric_columns_and_proofs_come_to():
     told = result(findings=NUMERIC)
     assert measured.of_numbers(told) == (
-        "error 0.1000 (median guess 0.2000, random 0.4000); 60% (median guess 20%, random 10%) of "
-        "the numeric values to within 1% of the range without far-out ones, 50% exactly"
+        "the error is 0.1000 (always guessing the median: 0.2000; random guesses: 0.4000); 60% of the numeric values "
+        "are right to within 1% of the range without far-out ones (always guessing the median: 20%; random guesses: "
+        "10%); 50% are exact"
     )
     assert measured.of_proofs(told) == (
-        "80 of 320 values are proved by the file alone, and 3 rows whole; 17 different values are "
-        "proved to be in the data, though not where: they are 25% of all values"
+        "from the file alone, 80 of 320 values are certain, and all values of 3 rows; 17 different values are certain "
+        "to be in the data, though not in which rows: they make up 25% of all values"
     )
 
 
@@ -184,7 +185,7 @@ def test_the_error_on_raw_columns_has_a_metric_and_a_line(error, informative_err
     told = json.loads(render(result(findings=replace(DISCRETE, raw=Raw(5, error)))))
     assert (told["metrics"]["raw_error"], told["metrics"]["raw_columns"]) == (informative_error, 5)
     assert told["baselines"]["raw_error_bounds"] == [error.lower, error.upper]
-    assert measured.of_raw_columns(told) == f"error {shown} on the 5 raw columns, each counted once"
+    assert measured.of_raw_columns(told) == f"on the 5 raw columns, each counted once, the error is {shown}"
 
 
 def test_without_raw_columns_nothing_is_said_of_them():
