@@ -1,7 +1,7 @@
 """Scales that an outlier does not stretch: what counts as close, and rows on another scale.
 
 One salary of 50 million makes all other salaries equal by range: every guess is right to within 1 % of it, and so are
-other people's rows. A single guess between it and the others is as wrong as all the rest together can be, and hides
+other rows like these. A single guess between it and the others is as wrong as all the rest together can be, and hides
 that this rest is exact. So two scales stand beside the range:
 
 - The *inner range* leaves out far-out values, which count as the nearest of the others (`without_far_out`). Far out is

@@ -46,8 +46,8 @@ flag that few trees test leaves every row open, and hides that all else is deter
 rows a leaf: a share of .09 with such a flag, of 1 without)."""
 
 EASILY = 0.5
-"""What is set aside costs whoever guesses it at most this share of the distance to other people's rows: as near as the
-default policy lets an attack come."""
+"""What is set aside costs whoever guesses it at most this share of the distance to other rows like these: as near as
+the default policy lets an attack come."""
 
 PROOF_SHARE = 0.25
 """Share of the search's time box in which rows are proved to be determined, before anything else."""

@@ -4,7 +4,7 @@ A mixture of products over states, a latent class model (as in `pytest_draft.att
 expectation maximisation. Each row's prior is fitted to the rows of the other folds: it follows from other people's
 rows, and never the row itself.
 
-Whoever has many other people's rows knows more than a mixture says: which vectors there are, and how often
+Whoever has many other rows like these knows more than a mixture says: which vectors there are, and how often
 (`RowKinds`). That is estimated from the training rows themselves, and those of a holdout, each with its own place: of
 what is seen `r` times a constant share of one row is taken off (absolute discounting), so that a vector that is seen
 once is as likely as the population makes it on average. What is taken off goes to rows that the mixtures draw.

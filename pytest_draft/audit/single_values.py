@@ -1,7 +1,7 @@
 """Values of single people in a file: how many values of the training data its quantiles, bins and curves hold.
 
 Quantiles, the edges of bins, thresholds of curves: each is the value of some person, to the last digit. They are
-counted beside what other people's rows would meet (split-half), so that an age or a grade, which many share, reveals
+counted beside what other rows like these would meet (split-half), so that an age or a grade, which many share, reveals
 nothing.
 """
 
@@ -21,7 +21,7 @@ from pytest_draft.facts.contents import SingleValues
 from pytest_draft.timebox import TimeBox
 
 MOST_SHARED = 0.5
-"""A column of which other people's rows meet more than this share of the values tells nobody from others."""
+"""A column of which other rows like these meet more than this share of the values tells nobody from others."""
 
 FEWEST = 3
 """Values of one column in one line of an array, from which on they are taken for its values."""
@@ -34,7 +34,7 @@ _QUANTILES: tuple[Literal["linear", "averaged_inverted_cdf", "inverted_cdf"], ..
 """How scikit-learn's transformers compute quantiles."""
 
 _MOST_DRAWN = 20_000
-"""Rows of all halves that are drawn for what other people's rows meet; of two halves at least."""
+"""Rows of all halves that are drawn for what other rows like these meet; of two halves at least."""
 
 _MOST_DRAWS = 10
 

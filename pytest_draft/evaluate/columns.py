@@ -59,7 +59,7 @@ def _share(close: BoolArray, columns: Sequence[int]) -> float:
 
 
 def _others_right(compared: Compared) -> FloatArray | None:
-    """Return the same share where other people's rows are compared, in place of rebuilt ones; None without a draw."""
+    """Return the same share where other rows like these are compared, in place of rebuilt ones; None without a draw."""
     rows, weights, unknown, comparison = compared.rows, compared.weights, compared.unknown, compared.comparison
     half = half_size(len(rows), len(unknown), weights, comparison)
     draws = halvings(rows, weights, compared.seed, compared.step, unknown, comparison, half)

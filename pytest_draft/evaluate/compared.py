@@ -62,7 +62,7 @@ class Compared:
     n_classes: int = 0
     """Columns behind those of the domain that say which class a row is of, a one in one of them; 0 for none."""
     guesses: Rows | None = None
-    """Shape (n_rows, n_columns). Where the baseline is of other people's rows that are most like these; None for any
+    """Shape (n_rows, n_columns). Where the baseline is of other rows like these that are most like these; None for any
     other people's.
     """
     sampled: tuple[Sampled, ...] = ()
@@ -97,7 +97,7 @@ class Compared:
 
     @cached_property
     def split_half(self) -> Baseline:
-        """What other people's rows get: any, or those most like `guesses`."""
+        """What other rows like these get: any, or those most like `guesses`."""
         if self.likest is not None:
             return self.likest[0]
         draws = None if self.scale == "range" else few_splits(len(self.rows))

@@ -156,7 +156,7 @@ def exact_values(
     seed: int,
     timebox: TimeBox,
 ) -> Exact | None:
-    """Return how many numeric values come back exactly, beside those that other people's rows have right.
+    """Return how many numeric values come back exactly, beside those that other rows like these have right.
 
     Parameters
     ----------

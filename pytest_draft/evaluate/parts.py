@@ -7,8 +7,8 @@ taken on parts of the data, each beside its baselines on the same rows and colum
 - *informative*: without (nearly) constant attributes that are open in every row. Such an attribute says nothing of
   anybody; but a wrong guess is wrong in every row. Relative thresholds hold, as for the next one.
 - *mostly determined*: the attributes that the forest determines in at least `PartLimits.mostly` of the rows, where
-  these columns tell people apart: where other people's rows meet at most `PartLimits.most_met` of the rows on them. On
-  fewer columns a dataset is little more than a table of frequencies, which a forest of two questions tells exactly,
+  these columns tell people apart: where other rows like these meet at most `PartLimits.most_met` of the rows on them.
+  On fewer columns a dataset is little more than a table of frequencies, which a forest of two questions tells exactly,
   and nobody's record. Measured on COMPAS, Adult and Default Credit (100 rows, 5 trees of depth 2, with and without
   bootstrap): where others meet at most that share, the error is 0.70 to 1.70 times the split-half one, and at most 0.20
   of the rows that they leave are perfect (5 of 24 forests have such columns); where they meet more, it comes down to
@@ -49,14 +49,14 @@ class PartLimits:
     mostly: float = 0.5
     """An attribute that is determined in at least this share of the rows is mostly determined."""
     most_met: float = 2 / 3
-    """Columns on which other people's rows meet more than this share of the rows do not tell people apart. Measured on
-    COMPAS, Adult and Default Credit (see above).
+    """Columns on which other rows like these meet more than this share of the rows do not tell people apart.
+    Measured on COMPAS, Adult and Default Credit (see above).
     """
     least_determined: int = 5
     """Fewer fully determined rows are no part of their own: figures would reveal single people."""
     by_chance: float = 1e-4
-    """Where other people's rows would be perfect as often with a greater probability, it may be chance. Measured: the
-    least probability of 2,047 parts of other people's rows was 1.1e-4.
+    """Where other rows like these would be perfect as often with a greater probability, it may be chance. Measured: the
+    least probability of 2,047 parts of other rows like these was 1.1e-4.
     """
     spreads: float = 4.0
     """So may an error that is not this many standard deviations of the baseline's draws below it. Measured: the most

@@ -3,7 +3,7 @@
 An outlier also decides errors by range, whoever guesses. So with numeric columns the whole and each part are judged
 once more on scales that none stretches (`Findings.rescaled`, `pytest_draft.scales`): without far-out values
 where there are some, and with ranks, which no other scale of a column changes. By rank, the values are counted as well
-that come back exactly, beside those that other people's rows have right (`Exact`).
+that come back exactly, beside those that other rows like these have right (`Exact`).
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class _Closeness:
 def _figures_of_sample(compared: Compared) -> Part:
     """Return the figures on a sample of true rows, each beside a row of its own among all rebuilt ones.
 
-    Samples of true rows stand beside all other people's rows in the split-half baseline, and beside as many
+    Samples of true rows stand beside all other rows like these in the split-half baseline, and beside as many
     uniform guesses in the random one. Were it a sample of rebuilt rows, those that are all alike would be near to
     some true row each.
     """

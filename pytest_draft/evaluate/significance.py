@@ -170,7 +170,7 @@ def caveats(drawn: Significance | None, holdout: Rows, domain: Domain, informed:
     if drawn.rows < drawn.rebuilt_rows:
         said.append(
             f"the leak p-value is of samples of {drawn.rows:,} of {drawn.rebuilt_rows:,} rows: among so many, other "
-            "people's rows find near ones too, so a large p-value does not say that there is no leak"
+            "rows like these find near ones too, so a large p-value does not say that there is no leak"
         )
     if len(holdout) < 2 * drawn.rows:
         said.append(

@@ -14,9 +14,9 @@ only the first side counts.
 The baselines are measured in the same way. Measured with 100 *other* people's rows in place of rebuilt ones, on slices
 by one column, by two and by class with at least `LEAST_ROWS` rows: none of 226 (Adult) and 276 (Default Credit) had at
 most half of the split-half error, or more than half of the rows perfect that the split-half baseline leaves. On COMPAS,
-where rows are so coarse that other people's rows meet most of them, 6.5 % and 5.9 % of 494 did, of its classes none and
-1 of 40. On fewer rows chance decides more often (5 to 10 % on Adult and COMPAS), and figures would reveal single
-people, so that nothing is measured.
+where rows are so coarse that other rows like these meet most of them, 6.5 % and 5.9 % of 494 did, of its classes
+none and 1 of 40. On fewer rows chance decides more often (5 to 10 % on Adult and COMPAS), and figures would
+reveal single people, so that nothing is measured.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ class NoisyCounts(_Private):
             return Identity(
                 "unknown",
                 "whether this forest was trained on these rows is not known: the rebuilt rows explain its counts far "
-                f"better (by {drawn - self._truth(data):.0f} in log-likelihood), so these are other people's rows, "
+                f"better (by {drawn - self._truth(data):.0f} in log-likelihood), so these are other rows like these, "
                 "or the attack has fitted the noise",
             )
         return found

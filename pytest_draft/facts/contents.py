@@ -75,14 +75,14 @@ class SingleValues:
     share: float
     """Of all numbers in the table."""
     others: float
-    """The share that is met by the values of as many other people's rows (split-half)."""
+    """The share that is met by the values of as many other rows like these (split-half)."""
 
     def __post_init__(self) -> None:
         require_shares(share=self.share, others=self.others)
 
     @property
     def beyond_others(self) -> float:
-        """The share that stands in the file of what other people's rows would not meet."""
+        """The share that stands in the file of what other rows like these would not meet."""
         return 0.0 if self.share <= self.others else (self.share - self.others) / (1.0 - self.others)
 
 

@@ -148,7 +148,7 @@ class Exact:
     share: float
     """Of these, how many are exact."""
     split_half: float
-    """The same share where other people's rows are compared, in place of rebuilt ones."""
+    """The same share where other rows like these are compared, in place of rebuilt ones."""
 
     def __post_init__(self) -> None:
         require_not_negative(values=self.values)
@@ -156,7 +156,7 @@ class Exact:
 
     @property
     def beyond(self) -> float:
-        """The share of those values exact that other people's rows do not have right; 0 where they have them all."""
+        """The share of those values exact that other rows like these do not have right; 0 where they have them all."""
         return (self.share - self.split_half) / (1 - self.split_half) if self.split_half < 1 else 0.0
 
 

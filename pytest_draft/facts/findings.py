@@ -164,7 +164,7 @@ class ColumnFigures:
     right: float
     """Share of its values that are right; numeric ones to within the tolerance of perfect rows."""
     split_half: float | None
-    """The same share where other people's rows are compared, in place of rebuilt ones; None without a baseline."""
+    """The same share where other rows like these are compared, in place of rebuilt ones; None without a baseline."""
 
     def __post_init__(self) -> None:
         require_not_negative(error=self.error)
@@ -172,7 +172,7 @@ class ColumnFigures:
 
     @property
     def beyond(self) -> float:
-        """The share of right values among those that other people's rows do not have right; below 0 for fewer."""
+        """The share of right values among those that other rows like these do not have right; below 0 for fewer."""
         others = self.split_half or 0.0
         return (self.right - others) / (1 - others) if others < 1 else 0.0
 

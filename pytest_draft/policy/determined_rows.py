@@ -45,7 +45,7 @@ def check(findings: Findings, thresholds: Thresholds) -> Outcome:
 def _proved(findings: Findings) -> int:
     """Return how many rows are proved without knowing any other: so many are determined, in blocks of any size.
 
-    Not where the proofs may be of other people's rows than those that were given; nor where an adversary takes all
+    Not where the proofs may be of other rows like these than those that were given; nor where an adversary takes all
     other rows as known, of whom neither blocks nor single rows are asked.
     """
     asked = findings.informed is not None or findings.ambiguity is not None

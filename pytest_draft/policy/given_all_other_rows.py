@@ -46,7 +46,7 @@ def _error(informed: Informed, on: str, share: float) -> Outcome:
     )
     if informed.matched_error > (1 - ADDED) * informed.matched_error_without_file:
         return Outcome("passed", f"{shown}, so the file helps by at most a tenth")
-    others = f"{informed.split_half_error:.4f}, that of other people's rows"
+    others = f"{informed.split_half_error:.4f}, that of other rows like these"
     fails_at = f"the check fails at {bar:.4f} or less ({share:g} x {others})"
     if informed.of_split_half <= share:
         by = f"crossed by {bar - informed.matched_error:.4f}"

@@ -39,7 +39,8 @@ _MOST = 1e6
 def ideals_of(part: Part) -> list[Ideal]:
     """Return all that is known of the most that anybody gets of a part: what any of them excludes nobody can.
 
-    What somebody gets who knows all other rows is told by what other people's rows get, so without that it is no bound.
+    What somebody gets who knows all other rows is told by what other rows like these get, so without that it is
+    no bound.
     """
     error, rows = part.split_half.error, part.split_half.perfect_rows
     known = [] if part.ideal is None else [part.ideal]
@@ -66,7 +67,7 @@ def _informed_ideal(part: Part, informed: Informed, split_half: float, base: flo
     """Return what somebody gets who knows all other rows, as whoever does not is measured.
 
     As many times the part's own split-half error as theirs is of theirs, among as many rows as an attack rebuilds; and
-    what the file adds to their rows, of those that other people's rows leave. The attack is one of their guessers.
+    what the file adds to their rows, of those that other rows like these leave. The attack is one of their guessers.
     """
     exact = None
     if informed.exact_numeric is not None and part.exact is not None:

@@ -89,7 +89,7 @@ def _unique(rows: int) -> str:
 
 
 def _spared(measured: Measured) -> float:
-    """Return how little of a slice is perfect of what other people's rows would not have met."""
+    """Return how little of a slice is perfect of what other rows like these would not have met."""
     baseline = measured.split_half.perfect_share or 0.0
     return (baseline - measured.perfect_share) / max(1 - baseline, 1e-9)
 
@@ -103,10 +103,10 @@ def _judge_slice(figures: SliceFigures, measured: Measured, share: float, on: st
     baseline = measured.split_half.perfect_share
     all_rows = measured.perfect_rows == figures.rows
     if baseline is None:
-        missing = f"how many rows of {named(figures)} other people's rows match is not known: no time was left"
+        missing = f"how many rows of {named(figures)} other rows like these match is not known: no time was left"
         return Outcome("failed", what) if all_rows else Outcome("inconclusive", missing)
     most, share_at_most = baseline + share * (1 - baseline), measured.most_perfect_share
-    where_from = f"the {baseline:.1%} that other people's rows match there, and {100 * share:g} % of the rest"
+    where_from = f"the {baseline:.1%} that other rows like these match there, and {100 * share:g} % of the rest"
     return Bar(most, f"the policy allows at most {most:.1%} ({where_from})", ".1%").judge(
         (measured.perfect_share, measured.perfect_share if share_at_most is None else share_at_most),
         what,
@@ -135,7 +135,7 @@ def _against(part: Part, thresholds: Thresholds) -> list[tuple[Outcome, Bar | No
         else:
             others = round(baseline)
             rest = f"{100 * share:g} % of the other {part.n_rows - others:,}"
-            where_from = f" (the {others:,} that other people's rows match, and {rest})"
+            where_from = f" (the {others:,} that other rows like these match, and {rest})"
             outcomes.append(_judged(part, baseline + share * (part.n_rows - baseline), where_from))
     return outcomes
 
@@ -161,7 +161,9 @@ def _judge_values(part: Part, share: float) -> Held:
         not_known = f"it is not known how many numeric values come back exactly{part.on}: {missing}"
         return Held(outcome := Outcome("inconclusive", not_known), (outcome,) if ideals_of(part) else None)
     most = exact.split_half + share * (1 - exact.split_half)
-    where_from = f" (the {exact.split_half:.1%} that other people's rows have right, and {100 * share:g} % of the rest)"
+    where_from = (
+        f" (the {exact.split_half:.1%} that other rows like these have right, and {100 * share:g} % of the rest)"
+    )
     bar = Bar(most, f"the policy allows at most {most:.1%}", ".1%")
     shown = f"the attack rebuilds {exact.share:.1%} of {exact.values:,} numeric values exactly{part.on}"
     attack = replace(bar, said=bar.said + where_from).judge(exact.share, shown)
@@ -189,7 +191,9 @@ def _without_baseline(part: Part) -> Outcome:
     if part.perfect_rows == part.n_rows:
         on = within(part.numeric, part.scale) + part.on
         return Outcome("failed", f"the attack rebuilds all {part.n_rows:,} rows perfectly{on}")
-    why = f"how many rows other people's rows match{part.on} is not known: no time was left, or there are too few rows"
+    why = (
+        f"how many rows other rows like these match{part.on} is not known: no time was left, or there are too few rows"
+    )
     return Outcome("inconclusive", why)
 
 
@@ -199,26 +203,26 @@ RULE = Rule(
     keys={
         "max_perfect_rows": Key.rows("fail when more rows than this are perfect"),
         "max_share_beyond_split_half": Key.share(
-            "fail when more than this share of the rows that other people's rows do not match is perfect"
+            "fail when more than this share of the rows that other rows like these do not match is perfect"
         ),
         "max_exact_values_beyond_split_half": Key.share(
-            "fail when more than this share of the numeric values that other people's rows do not have right is exact"
+            "fail when more than this share of the numeric values that other rows like these do not have right is exact"
         ),
         "max_certain_unique_rows": Key.rows(
             "fail when more rows than this are unique in the training data and proved by the file alone"
         ),
         "max_perfect_rows_with_labels": Key.rows("fail when more rows than this are perfect and have the right label"),
         "max_share_with_labels_beyond_split_half": Key.share(
-            "fail when more than this share of the rows that other people's rows do not match is perfect, each with "
+            "fail when more than this share of the rows that other rows like these do not match is perfect, each with "
             "its label"
         ),
     },
     check=check,
     bounds=bounds,
     rationale=(
-        "A perfect row is a person's record, all attributes right (numeric ones to within 1 % of the range without "
+        "A perfect row is a whole record, all attributes right (numeric ones to within 1 % of the range without "
         "far-out values). Some rows are common enough to be met by chance, so the number is read beside what other "
-        "people's rows get. A salary that comes back to the last digit is a leak, too, where the rest of the row is "
+        "rows like these get. A salary that comes back to the last digit is a leak, too, where the rest of the row is "
         "wrong: so numeric values are counted by themselves."
     ),
 )

@@ -65,7 +65,7 @@ def _of(absolute: bool, thresholds: Thresholds) -> Thresholds:
 
 
 def _spared(measured: Measured) -> float:
-    """Return how far a slice is from being rebuilt, beside what other people's rows get of it."""
+    """Return how far a slice is from being rebuilt, beside what other rows like these get of it."""
     return measured.error.upper / (measured.split_half.error or 1.0)
 
 
@@ -76,7 +76,7 @@ def _against(
     outcomes: list[tuple[Outcome, Bar | None]] = []
     baselines = {
         "max_error": ("", 1.0),
-        "max_error_of_split_half": ("other people's rows", split_half),
+        "max_error_of_split_half": ("other rows like these", split_half),
         "max_error_of_random": ("random guesses", random),
     }
     for key, (name, baseline) in baselines.items():
@@ -129,6 +129,6 @@ RULE = Rule(
     bounds=bounds,
     rationale=(
         "The reconstruction error is the attacker's error: low is bad for privacy. A reconstruction that lies "
-        "much closer to the training data than other people's rows do holds these people's rows."
+        "much closer to the training data than other rows like these do holds these very rows."
     ),
 )

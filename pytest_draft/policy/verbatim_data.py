@@ -65,7 +65,7 @@ def _judge_single_values(met: SingleValues, most: float) -> Outcome:
     share = met.beyond_others
     shown = (
         f"{met.share:.0%} of the numbers that tell people apart stand in the file, exactly or as quantiles "
-        f"({', '.join(met.places)}); other people's rows would meet {met.others:.0%}"
+        f"({', '.join(met.places)}); other rows like these would meet {met.others:.0%}"
     )
     return Bar(most, f"at most {most:.0%} of the rest may", ".0%").judge(
         share,
@@ -105,7 +105,7 @@ RULE = Rule(
         ),
         "max_single_values_beyond_split_half": Key.share(
             "fail when a larger share of the numbers stands in transformers to the last digit, of those that other "
-            "people's rows would not meet",
+            "rows like these would not meet",
             default=0.1,
         ),
     },

@@ -54,7 +54,7 @@ def given_others(result: Result) -> list[str]:
         f"{looked_at if found['rows'] < found['of_rows'] else ''}; without the file, "
         f"{found['error_without_file']:.4f}. "
         f"With guesses and rows matched as well as possible, the error is {found['matched_error']:.4f}, and that of "
-        f"other people's rows is {found['split_half_error']:.4f}.",
+        f"other rows like these is {found['split_half_error']:.4f}.",
         f"{who}, they know {share(found['told_values'])} of the values, and all values of "
         f"{share(found['told_rows'])} of the rows. They guess {share(found['near_values'])} of the values right "
         f"(numbers to within 1 %), and {share(found['near_rows'])} of the rows; without the file, "

@@ -59,7 +59,7 @@ def about(result: Result) -> list[str]:
     error = between(bounds_of(result), ".4f")
     if error is not None:
         guesses = [
-            (metrics["split_half_error"], "other people's rows: {:.4f}"),
+            (metrics["split_half_error"], "other rows like these: {:.4f}"),
             (metrics["random_error"], "random guesses: {:.4f}"),
         ]
         sentences.append(f"The attack's error is {error}{_beside(guesses)}.")
@@ -90,7 +90,7 @@ def whole_row_phrases(metrics: Mapping[str, Any]) -> list[str]:
         phrases.append(f"the file alone proves that {at_least}{counted(unique, 'unique row')} {are}")
     if metrics.get("perfect_rows_with_labels") is not None:
         error, perfect = metrics["error_with_labels"], metrics["labels_of_perfect_rows"]
-        guesses = [(metrics["split_half_error_with_labels"], "other people's rows: {:.4f}")]
+        guesses = [(metrics["split_half_error_with_labels"], "other rows like these: {:.4f}")]
         if error is not None:
             phrases.append(f"with the label as one more column, the error is {error:.4f}{_beside(guesses)}")
         if perfect:
@@ -175,7 +175,7 @@ def of_numbers(result: Result) -> str | None:
     errors = f"the error is {error_text(result)}" + beside(*(number(guess["error"]) for guess in guesses))
     if metrics["rank_split_half_error"] is not None:
         others = number(metrics["rank_split_half_error"])
-        errors += f"; by rank it is {error_text(result, 'rank_error')} (other people's rows: {others})"
+        errors += f"; by rank it is {error_text(result, 'rank_error')} (other rows like these: {others})"
     attack, *close = (number(one["close_values"], ".0%") for one in (found["attack"], *guesses))
     near = f"{found['tolerance']:.0%} of the range without far-out ones"
     order = " (row by row, in the order that the attack knows)" if found["in_order"] else ""

@@ -260,7 +260,7 @@ RESULTS = (
     ),
     PaperResult(
         name="dp-table-2",
-        title="DRAFT-DP, table II: how likely other people's rows lie as close",
+        title="DRAFT-DP, table II: how likely other rows like these lie as close",
         measured=(
             "DRAFT-DP (SaTML 2026, section IV, result 4, and appendix D) compares each reconstruction with 100 "
             f"datasets of other rows of the same table, and fits a normal law to their errors. {OWN_FORESTS}"

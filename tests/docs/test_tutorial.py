@@ -69,7 +69,7 @@ def test_who_does_all_that_the_tutorial_says_gets_the_verdicts_that_it_shows(rea
             shown, found = text.splitlines()[1], reader.judged()
             verdict, here = shown.split()[-1], found.split()[-1]
             if CLOCK.search(reader.ended.stdout):
-                assert found.split()[3:5] == shown.split()[3:5]  # what other people's rows and random guesses get
+                assert found.split()[3:5] == shown.split()[3:5]  # what other rows like these and random guesses get
             else:
                 assert found == shown
             assert here == verdict or (verdict, here) == ("INCONCLUSIVE", "FAILED"), "a faster machine may find more"

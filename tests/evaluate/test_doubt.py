@@ -232,7 +232,7 @@ def test_an_attack_that_the_clock_has_cut_short_is_no_pass(examined, monkeypatch
     assert verdict(without(found, *BOUNDS)) == "inconclusive"
     assert verdict(found) == "passed"  # nobody gets closer, however long they search
     assert found.shortfalls == found.reasons
-    assert "cut short" in found.reasons[0]
+    assert "stopped after" in found.reasons[0]
     assert verdict(examined(rows, n_estimators=50)) == "failed"
 
 

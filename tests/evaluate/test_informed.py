@@ -156,7 +156,7 @@ def test_figures_are_as_by_hand():
     assert found.error == pytest.approx((0 + 1 + 10.05 + 0) / 20 / 4)
     assert found.error_without_file == pytest.approx((5 + 5 + 1 + 10) / 20 / 4)
     assert found.matched_error == pytest.approx((0 + 11 / 20 / 2) / 2)  # of several guesses the nearest
-    assert found.matched_error_without_file == pytest.approx(11 / 40)  # other people's rows are nearer than 0,0
+    assert found.matched_error_without_file == pytest.approx(11 / 40)  # other rows like these are nearer than 0,0
     # 0,0 and 10,1 to 5,0 and 4,1: 5 + 6 of 40; the other way round the same
     assert found.split_half_error == pytest.approx(11 / 40)
     assert (found.told_values, found.told_rows) == (0.5, 0.25)

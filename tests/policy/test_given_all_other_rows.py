@@ -30,7 +30,8 @@ def test_a_matched_error_within_the_share_of_the_split_half_error_fails(share, r
 def test_a_failure_says_both_errors_both_baselines_the_bar_and_by_how_much():
     assert outcome(**{ERROR: 0.5}).sentence == (
         "knowing all other rows, an attacker guesses each row with an error of 0.0500 after matching; without the "
-        "file: 0.1800; the check fails at 0.1000 or less (0.5 x 0.2000, that of other people's rows), crossed by 0.0500"
+        "file: 0.1800; the check fails at 0.1000 or less (0.5 x 0.2000, that of other rows like these), "
+        "crossed by 0.0500"
     )
 
 
@@ -68,7 +69,7 @@ def test_any_budget_that_is_crossed_fails(share, told, result):
     found = outcome(MANY, **{ERROR: share, TOLD: told})
     assert found.result == result
     if result == "passed":
-        assert "that of other people's rows" in found.sentence
+        assert "that of other rows like these" in found.sentence
         assert "can work out 28.0% of the rows" in found.sentence
 
 

@@ -128,7 +128,7 @@ def test_an_error_of_at_most_the_budget_fails(findings, max_error, expected):
 def test_an_error_is_measured_by_its_baseline(key, share, expected):
     found = outcome("reconstruction-error", FINDINGS, **{key: share})
     assert found.result == expected
-    assert f"that of {'random guesses' if key.endswith('random') else 'other people'}" in found.sentence
+    assert f"that of {'random guesses' if key.endswith('random') else 'other rows'}" in found.sentence
 
 
 @pytest.mark.parametrize("name", ["split_half", "random"])

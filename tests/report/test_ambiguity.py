@@ -234,7 +234,7 @@ def test_what_somebody_gets_who_knows_all_other_rows_is_told_beside_the_same_wit
     assert errors == (
         "An attacker who knows all other rows guesses each row with an error of 0.0312 (on 1,000 of 7,205 rows, drawn "
         "at random); without the file, 0.1243. With guesses and rows matched as well as possible, the error is 0.0290, "
-        "and that of other people's rows is 0.1000."
+        "and that of other rows like these is 0.1000."
     )
     assert shares == (
         "With certainty, they know 34 % of the values, and all values of less than 1 % of the rows. They guess 80 % of "

@@ -149,7 +149,7 @@ def test_errors_and_exact_values_by_rank_are_told_of_the_whole():
         "rank_exact_values": 0.75,
         "rank_split_half_exact_values": 0.125,
     }
-    assert "by rank it is 0.3000 (other people's rows: 0.6000)" in (measured.of_numbers(told) or "")
+    assert "by rank it is 0.3000 (other rows like these: 0.6000)" in (measured.of_numbers(told) or "")
     uncounted = replace(whole, exact=None)
     assert result(findings=replace(NUMERIC, rescaled=(uncounted,)))["metrics"]["rank_exact_values"] is None
 

@@ -48,7 +48,7 @@ def test_failed_checks_come_before_undecided_ones_and_these_before_passed_ones(r
 def test_figures_stand_beside_their_baselines(only):
     report = only("leaking")
     metrics, text = report["results"][0]["metrics"], markdown.render(report)
-    assert f"other people's rows: {metrics['split_half_error']:.4f}" in text
+    assert f"other rows like these: {metrics['split_half_error']:.4f}" in text
     others = f"other rows like these would match {metrics['split_half_perfect_rows']:.0f} by chance"
     assert f"rows come back; {others}" in text
 

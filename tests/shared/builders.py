@@ -27,7 +27,7 @@ FINDINGS = Findings(
     split_half=Baseline(0.2, 4.0, 20, 20),
     identity=Identity("confirmed", "by hand"),
 )
-"""Of 40 rows, 10 come back, and other people's rows would meet 4; the error is a fourth of uniform guesses' one."""
+"""Of 40 rows, 10 come back, and other rows like these would meet 4; the error is a fourth of uniform guesses' one."""
 
 PART = Part(
     on=" on a part",
