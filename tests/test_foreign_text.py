@@ -247,12 +247,12 @@ def test_no_output_of_hardening_or_advice_says_what_a_name_wants_it_to(name):
     assert is_harmless(str(hardened))
     own = Setting(name, None, 1, ())
     texts = ("holds", "source", "sha256", "data", "data_sha256", "target", "metric", "policy", "level", "tested_on")
-    numbers = {"n_rows": 1, "seed": 0, "minutes": 1.0, "seconds": 1.0, "boxes": (1.0, 1.0), "tests": {}}
+    numbers = {"n_rows": 1, "seed": 0, "minutes": 1.0, "seconds": 1.0, "budget": 1.0, "tests": {}}
     code = harmless(f"x = {name!r}", None)
     advice = Advice(
         **dict.fromkeys(texts, name),
         **numbers,
-        settings=(Tried(own, 1, None, None, None),),
+        settings=(Tried(own, 1),),
         own=own,
         pick=None,
         candidate=own,
@@ -262,6 +262,7 @@ def test_no_output_of_hardening_or_advice_says_what_a_name_wants_it_to(name):
         code=code,
         public_code=code,
         commands=(in_shell([name]),),
+        longer=in_shell([name]),
         notes=(name,),
     )
     assert is_harmless(str(advice))

@@ -123,7 +123,7 @@ def test_one_row_is_too_few_for_an_informed_adversary():
 
 
 def test_another_number_of_rows_than_the_forest_was_trained_on_is_refused_with_both_numbers():
-    with pytest.raises(DataError, match="trained on 21 rows, and the data hold 20"):
+    with pytest.raises(DataError, match="trained on 21 rows, and the data have 20"):
         granted("artifact+rows:3", n_samples=21)
 
 

@@ -48,8 +48,9 @@ class Bar:
         nearest, farthest = (lower, upper) if self.fails == "above" else (upper, lower)
         if surely or self.crossed_by(nearest):
             at = math.floor(self.at + 1e-9) if self.form == "," else self.at
-            over = max(0, nearest - at if self.fails == "above" else at - nearest)
-            return Outcome("failed", f"{failed or passed}; {self.said}, crossed by {over:{self.form}}", remedy)
+            over = format(max(0, nearest - at if self.fails == "above" else at - nearest), self.form)
+            crossed = f", crossed by {over}" if over.strip("0.%") else ""
+            return Outcome("failed", f"{failed or passed}; {self.said}{crossed}", remedy)
         if self.crossed_by(farthest):
             return Outcome("inconclusive", f"{between}; {self.said}")
         return Outcome("passed", f"{passed}; {self.said}")

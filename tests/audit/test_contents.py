@@ -369,7 +369,7 @@ def test_what_was_not_compared_is_said(inspected, model, table):
     late = inspected(model, seconds=1e-9)
     assert late.copies == ()
     assert "the time box ended before 1 arrays" in late.doubts[1]
-    assert "50 training rows are given" in inspected(model, table.iloc[:50]).doubts[1]
+    assert "the data have 50 rows" in inspected(model, table.iloc[:50]).doubts[1]
 
 
 def test_data_that_are_no_table_are_refused_in_one_line(inspected, table):

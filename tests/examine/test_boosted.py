@@ -147,7 +147,7 @@ def test_of_regressors_rows_are_rebuilt_by_their_numbers(judged, model, table):
     table["label"] += np.random.default_rng(0).normal(size=len(table))
     _, examination = judged(model, table)
     assert examination.findings.identity.status == "confirmed"
-    assert any("whoever uses them gets closer" in reason or "is certain" in reason for reason in examination.reasons)
+    assert any("whoever uses them gets closer" in reason or "stopped early" in reason for reason in examination.reasons)
     assert not any("target" in reason and "rebuilt" in reason for reason in examination.reasons)
 
 
@@ -259,5 +259,5 @@ def test_hardening_and_advice_are_refused_in_one_line(tmp_path, kind):
         harden(model, tmp_path / "hardened.joblib")
     assert "\n" not in str(refused.value)
     joblib.dump(model, tmp_path / "model.joblib")
-    with pytest.raises(UsageError, match="advise changes a random forest"):
+    with pytest.raises(UsageError, match="retrain boosted trees with fewer and shallower trees"):
         owner_of(tmp_path / "model.joblib", table, "label")

@@ -202,9 +202,9 @@ def test_an_audit_without_an_attack_is_compared_by_what_it_finds(project, rows):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"\xff", "is no JSON"),
-        (b'{"a": NaN}', "is no JSON"),
-        (b"[" * 100_000, "is no JSON"),
+        (b"\xff", "is not JSON"),
+        (b'{"a": NaN}', "is not JSON"),
+        (b"[" * 100_000, "is not JSON"),
         (b"[]", "is not a valid report (top level: "),
         (b'{"schema_version": 99}', "is of schema version 99, not 2"),
         (b'{"schema_version": 2, "results": []}', "is not a valid report (top level: "),
@@ -223,7 +223,7 @@ def test_a_report_that_was_changed_is_a_usage_error(project, judge, earlier, one
     report = earlier("leaking.joblib")
     report["results"][0]["metrics"]["perfect_rows"] = 40_000
     project.write("earlier.json", json.dumps(report))
-    assert "was changed since it was written" in one_line_error(judge("model.joblib")[0])
+    assert "was written: its canonical_sha256 does not fit" in one_line_error(judge("model.joblib")[0])
 
 
 def test_a_report_that_is_missing_or_about_to_be_overwritten_is_a_usage_error(judge, one_line_error, earlier):

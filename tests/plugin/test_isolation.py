@@ -217,7 +217,7 @@ def test_an_allocation_beyond_the_cap_fails_before_the_memory_is_used(inconclusi
 
 def test_a_second_is_too_little_for_a_large_forest_and_inconclusive(inconclusive, large):
     result = inconclusive("--draft-budget=1", forest=large, data="large.csv")
-    assert "time box of 1 s" in result["reasons"][0]
+    assert any("--draft-budget" in reason for reason in result["reasons"])
 
 
 @pytest.mark.nightly

@@ -335,7 +335,7 @@ def test_a_name_that_no_file_can_have_is_one_line(registry, key, said):
 def test_an_option_with_a_name_that_no_file_can_have_is_one_line(project, one_line_error, option):
     given = () if option in ("--draft-forest", "--draft-manifest") else ("--draft-forest=shallow.joblib",)
     kind = "json:" if option == "--draft-report" else ""
-    told = "is no manifest" if option == "--draft-manifest" else option
+    told = "is not a manifest" if option == "--draft-manifest" else option
     assert told in one_line_error(project.run(*given, f"{option}={kind}{'n' * 300}"))
 
 

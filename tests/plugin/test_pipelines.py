@@ -91,7 +91,7 @@ def test_the_error_on_raw_columns_has_a_line_and_counts_a_category_once(project,
     metrics = project.result()["metrics"]
     assert metrics["raw_columns"] == 4
     assert metrics["raw_error"] > metrics["reconstruction_error"] > 0  # two of eight columns are numeric, two of four
-    result.stdout.fnmatch_lines([f"  error {metrics['raw_error']:.4f} on the 4 raw columns, each counted once"])
+    result.stdout.fnmatch_lines([f"  on the 4 raw columns, each counted once, the error is {metrics['raw_error']:.4f}"])
 
 
 @pytest.mark.nightly

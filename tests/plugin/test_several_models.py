@@ -55,7 +55,7 @@ def test_one_model_that_fails_fails_the_file_and_is_named(project, voting):
     assert project.report()["verdict"] == "failed"
     assert project.report()["not_run"] == []
     assert all(one["reasons"][0].startswith("one of 2 models in the file") for one in (harmless, leaking))
-    result.stdout.fnmatch_lines(["failed: estimators_[[]2]: *"])
+    result.stdout.fnmatch_lines(["failed: model estimators_[[]2]: *"])
     said = (project.path / "out.sarif").read_text(encoding="utf-8")
     assert '"uri": "voting.joblib"' in said
     assert "estimators_" in (project.path / "out.html").read_text(encoding="utf-8")

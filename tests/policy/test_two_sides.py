@@ -203,7 +203,12 @@ def determined(*blocks: Determined, **changes):
 
 
 def block(size: int, lower: float, *, neighbours: bool = True) -> Determined:
-    return Determined(size, neighbours, 100, round(100 * lower), 0, lower, min(1.0, lower + 0.1))
+    fixed = round(100 * lower)
+    return Determined(size, neighbours, 100, fixed, 100 - fixed, lower, min(1.0, lower + 0.1))
+
+
+def unfinished(size: int, fixed: int, moving: int, lower: float, upper: float) -> Determined:
+    return Determined(size, True, 80, fixed, moving, lower, upper)
 
 
 @pytest.mark.parametrize(
@@ -215,6 +220,10 @@ def block(size: int, lower: float, *, neighbours: bool = True) -> Determined:
         ((block(4, 0.9),), "inconclusive"),  # smaller ones say little
         ((block(8, 0.9, neighbours=False),), "inconclusive"),
         ((), "inconclusive"),
+        ((unfinished(16, 31, 1, 0.3, 0.997),), "inconclusive"),  # of 48 rows the proof did not end
+        ((unfinished(16, 0, 19, 0.0, 0.85),), "inconclusive"),
+        ((unfinished(16, 31, 20, 0.3, 0.85),), "passed"),  # at most 60 of 80
+        ((unfinished(16, 72, 1, 0.81, 0.997),), "failed"),
     ],
 )
 def test_determined_rows_fail_by_the_largest_blocks_of_neighbours(blocks, outcome):
