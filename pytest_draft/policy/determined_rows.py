@@ -43,9 +43,9 @@ def check(findings: Findings, thresholds: Thresholds) -> Outcome:
     could = (found.determined + open_rows) / found.rows
     if open_rows and allowed.crossed_by(could) and not allowed.crossed_by(found.lower):
         said = (
-            f"knowing all other rows, an attacker could work out {found.determined:,} of {found.rows:,} rows (tested in "
-            f"blocks of {found.block_size} similar rows{but}); for {open_rows:,} of them the time ran out before it was "
-            "known: give it more with --draft-budget"
+            f"knowing all other rows, an attacker could work out {found.determined:,} of {found.rows:,} rows (tested "
+            f"in blocks of {found.block_size} similar rows{but}); for {open_rows:,} of them the time ran out before it "
+            "was known: give it more with --draft-budget"
         )
         return Outcome("inconclusive", f"{said}; {allowed.said}")
     return allowed.judge(found.lower, shown)

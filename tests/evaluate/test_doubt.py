@@ -243,7 +243,7 @@ def test_a_machine_too_slow_to_find_out_how_close_anybody_gets_makes_no_pass(exa
     found = examined(rows, n_estimators=1, max_depth=1)
     assert found.findings.ambiguity is None
     assert verdict(replace(found, findings=replace(found.findings, informed=None))) == "inconclusive"
-    assert "how close anybody could get" in found.reasons[0]
+    assert "how close any attacker could get" in found.reasons[0]
 
 
 @pytest.mark.parametrize("parameters", [{"n_estimators": 50}, {"n_estimators": 1, "max_depth": 1}])
