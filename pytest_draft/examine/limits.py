@@ -110,8 +110,8 @@ class TimeLimits:
         first, last = ", the ".join(self._by_clock[:-1]), self._by_clock[-1]
         what = f"{first} and the {last}" if first else last
         return (
-            f"the clock ended the {what}: figures can differ from run to run, and more time (--draft-budget) can "
-            "decide what is open; with --draft-effort every run is the same",
+            f"the clock decided how long the {what} ran: figures can differ from run to run; with --draft-effort every "
+            "run is the same",
         )
 
     def attack_limit(self) -> tuple[str, str]:

@@ -94,8 +94,9 @@ def whole_row_phrases(metrics: Mapping[str, Any]) -> list[str]:
         if error is not None:
             phrases.append(f"with the label as one more column, the error is {error:.4f}{_beside(guesses)}")
         if perfect:
+            right = metrics["perfect_rows_with_labels"]
             phrases.append(
-                f"of {counted(perfect, 'perfect row')}, {metrics['perfect_rows_with_labels']:,} have the right label "
+                f"of {counted(perfect, 'perfect row')}, {right:,} {'has' if right == 1 else 'have'} the right label "
                 f"too (always guessing the most common label: {metrics['majority_labels_of_perfect_rows']:,})"
             )
     return phrases

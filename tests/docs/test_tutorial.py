@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 SAVED_AS = re.compile(r"(?:[Ss]ave this as|Write to) `([^`]+)`")
-CLOCK = re.compile(r"not converged|the attack was ended after")
+CLOCK = re.compile(r"not converged|the attack was stopped|the clock decided")
 """A clock ended the search: what it came to differs from run to run."""
 
 LANGUAGES = {"python", "toml", "yaml", "console", "text"}

@@ -36,7 +36,7 @@ def test_without_an_effort_one_note_tells_all_that_the_clock_ended(limits):
         given.note_clock(ended(), what)
     given.note_clock(TimeBox(600.0), "search for other datasets")
     (note,) = given.notes
-    assert note.startswith("the clock ended the attack and the evaluation: figures can differ")
+    assert note.startswith("the clock decided how long the attack and the evaluation ran: figures can differ")
     assert not doubts
 
 
@@ -44,7 +44,7 @@ def test_three_searches_are_told_in_one_sentence(limits):
     given, _ = limits(None)
     for what in ("attack", "search for other datasets", "evaluation"):
         given.note_clock(ended(), what)
-    assert "ended the attack, the search for other datasets and the evaluation: " in given.notes[0]
+    assert "how long the attack, the search for other datasets and the evaluation ran: " in given.notes[0]
 
 
 def test_with_an_effort_it_is_a_doubt(limits):
