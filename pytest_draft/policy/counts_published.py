@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.published import Published
+from pytest_draft.policy.remedies import CHANGED
 from pytest_draft.policy.rule import Outcome, Rule, Thresholds
 
 _REMOVE_ALL = (
@@ -25,6 +26,11 @@ _OF_BOOSTED = {
 _KEEP_BOOSTED = (
     "release predictions instead of the file: removing its counts does not help, as predictions need the value of each "
     "leaf, and that value is an equation about the rows that reached it"
+)
+
+_HARDEN = (
+    "write a copy without them with python -m pytest_draft harden, and judge the copy; or release predictions in place "
+    "of the file"
 )
 
 _STANDS = {
@@ -52,7 +58,8 @@ def check(examination: Examination, thresholds: Thresholds) -> Outcome:
             "failed", f"the file stores {_OF_BOOSTED[published.counts]} at every {where}{stands}", _KEEP_BOOSTED
         )
     what = "rows of each class" if published.counts == "rows of each class" else "rows and their mean target"
-    return Outcome("failed", f"the file stores the number of {what} at every {where}{stands}")
+    remedy = _HARDEN if artifact.kind in CHANGED and artifact.privacy is None else None
+    return Outcome("failed", f"the file stores the number of {what} at every {where}{stands}", remedy)
 
 
 def _without_counts(published: Published) -> Outcome:
@@ -81,8 +88,8 @@ RULE = Rule(
         "hide single persons."
     ),
     remedy=(
-        "train a differentially private forest of which only noisy counts reach the file, such as "
-        "pytest_draft.dp.LaplaceForestClassifier, or release predictions in place of the file"
+        "release predictions in place of the file; or, for a classifier, train a differentially private forest "
+        "(pytest_draft.dp.LaplaceForestClassifier): only noisy counts reach its file"
     ),
     severity="warning",
 )

@@ -94,12 +94,12 @@ def remedy_for(artifact: ArtifactFacts) -> str:
     return _FOR_NOISY if artifact.privacy.counts else _FOR_LABELS
 
 
-_ADVISED = frozenset(
+CHANGED = frozenset(
     f"{kind}{task}"
     for kind in ("RandomForest", "ExtraTrees", "DecisionTree", "ExtraTree")
     for task in ("Classifier", "Regressor")
 )
-"""Kinds of models for which ``python -m pytest_draft advise`` looks for other settings."""
+"""Kinds of models that ``python -m pytest_draft advise`` and ``harden`` change."""
 
 GONE_SOON = "pytest-draft-demo-"
 """How folders are named whose files are removed when pytest ends: no command is told that needs them."""
@@ -153,7 +153,7 @@ def commands(examination: Examination, policy: str | None = None) -> tuple[Comma
     case, artifact = examination.case, examination.artifact
     given = (case.artifact, case.data or "", case.target or "", case.domain or "", policy or "", case.adversary)
     usable = all(harmless(text, None) == text for text in given)
-    if not usable or case.data is None or artifact.privacy is not None or artifact.kind not in _ADVISED:
+    if not usable or case.data is None or artifact.privacy is not None or artifact.kind not in CHANGED:
         return ()
     path = PurePath(case.artifact)
     if path.suffix not in (".joblib", ".pkl", ".pickle") or any(part.startswith(GONE_SOON) for part in path.parts):

@@ -104,6 +104,22 @@ def test_counts_without_noise_fail_and_are_nobodys_until_data_explain_them(count
 
 
 @pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"kind": "RandomForestClassifier"}, True),
+        ({"kind": "ExtraTreeRegressor"}, True),
+        ({"kind": "AdaBoostClassifier"}, False),  # which harden does not take
+        ({"kind": "RandomForestClassifier", "privacy": LAPLACE}, False),
+    ],
+)
+def test_counts_are_taken_out_by_a_command_where_it_takes_the_model(changes, told):
+    found = outcome("counts-published", replace(FACTS, **changes))
+    assert found.result == "failed"
+    assert ("python -m pytest_draft harden" in (found.remedy or "")) == told
+    assert "harden" not in RULES["counts-published"].remedy
+
+
+@pytest.mark.parametrize(
     ("answers", "decimals", "words"),
     [
         ("shares", None, "only exact shares of the classes in its leaves"),
