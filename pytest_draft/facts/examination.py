@@ -73,6 +73,11 @@ class Examination:
             raise ValueError("a shortfall that is no reason")
         require_not_negative(residual=self.residual, reproduced_trees=self.reproduced_trees, seconds=self.seconds)
 
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """The reasons that stand in the way of a pass even where it is known how close anybody could get."""
+        return tuple(reason for reason in self.reasons if reason not in self.shortfalls)
+
 
 def unexamined(case: Case) -> Examination:
     """Return the examination of a case of which nothing is known yet."""

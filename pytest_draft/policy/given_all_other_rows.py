@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.informed import CUT_SHORT, Informed
 from pytest_draft.policy.bar import Bar
@@ -22,7 +23,7 @@ def check(examination: Examination, thresholds: Thresholds) -> Outcome:
         outcomes.append(_determined(informed, share))
     if (share := thresholds.get("max_exact_values_share")) is not None and informed.exact_numeric is not None:
         outcomes.append(_exact(informed, informed.exact_numeric, share))
-    outcome = combined(outcomes)
+    outcome = combined([_as_known(examination, informed, one) for one in outcomes])
     if outcome.result == "passed" and CUT_SHORT in examination.shortfalls:  # it is of somebody who knows less
         return Outcome("inconclusive", CUT_SHORT)
     return outcome
@@ -50,7 +51,7 @@ def _error(informed: Informed, on: str, share: float) -> Outcome:
     fails_at = f"the check fails at {bar:.4f} or less ({share:g} x {others})"
     if informed.of_split_half <= share:
         by = f"crossed by {bar - informed.matched_error:.4f}"
-        return _as_known(informed, Outcome("failed", f"{shown}; {fails_at}, {by}"))
+        return Outcome("failed", f"{shown}; {fails_at}, {by}")
     return Outcome("passed", f"{shown}; {fails_at}")
 
 
@@ -59,31 +60,37 @@ def _determined(informed: Informed, share: float) -> Outcome:
         f"knowing all other rows, an attacker can work out {informed.told_rows:.1%} of the rows with certainty"
         f"{_sample_note(informed)}, and {informed.told_values:.1%} of the values"
     )
-    return _beyond(informed, shown, "rows", informed.told_rows, informed.near_rows_without_file, share)
+    return _beyond(shown, "rows", informed.told_rows, informed.near_rows_without_file, share)
 
 
 def _exact(informed: Informed, reached: float, share: float) -> Outcome:
     sampled = _sample_note(informed)
     shown = f"knowing all other rows, an attacker guesses {reached:.1%} of the numeric values exactly{sampled}"
-    return _beyond(informed, shown, "values", reached, informed.exact_numeric_without_file or 0.0, share)
+    return _beyond(shown, "values", reached, informed.exact_numeric_without_file or 0.0, share)
 
 
-def _beyond(informed: Informed, shown: str, what: str, reached: float, guessed: float, share: float) -> Outcome:
+def _beyond(shown: str, what: str, reached: float, guessed: float, share: float) -> Outcome:
     """Judge a share beside that of the same guesses without the file: so much of the rest is allowed."""
     most = guessed + share * (1 - guessed)
     allowed = (
         f"the policy allows at most {most:.1%} (the {guessed:.1%} of the {what} that are guessed without the file, and "
         f"{100 * share:g} % of the rest)"
     )
-    return _as_known(informed, Bar(most, allowed, ".1%").judge(reached, shown))
+    return Bar(most, allowed, ".1%").judge(reached, shown)
 
 
-def _as_known(informed: Informed, outcome: Outcome) -> Outcome:
+def _as_known(examination: Examination, informed: Informed, outcome: Outcome) -> Outcome:
     """Return an outcome, which is no failure where the adversary does not know what makes it true."""
     if outcome.result != "failed" or informed.proved:
         return outcome
-    but = "but that takes somebody who knows which rows each tree drew, and the file does not tell"
-    return Outcome("passed", f"{outcome.sentence}; {but}")
+    but = "but that takes somebody who knows which rows each tree drew"
+    published = examination.artifact.published
+    if published is not None and published.seeded and Adversary.parse(examination.case.adversary).name != "published":
+        seeds = f"follow from its random_state, {published.found}" if published.found is not None else "are in the file"
+        return Outcome(
+            "inconclusive", f"{outcome.sentence}; {but}: the seeds {seeds}, and what else they tell is not known"
+        )
+    return Outcome("passed", f"{outcome.sentence}; {but}, and the file does not tell")
 
 
 def _sample_note(informed: Informed) -> str:

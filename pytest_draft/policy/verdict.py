@@ -137,7 +137,7 @@ def _to_decide(examination: Examination, policy: Policy, doubts: Sequence[str]) 
     """
     findings, reasons, short = examination.findings, examination.reasons, examination.shortfalls
     if findings is not None:
-        by_time, is_open = bool(set(doubts) & set(short)), set(reasons) <= set(short)
+        by_time, is_open = bool(set(doubts) & set(short)), not examination.doubts
     else:
         by_time = is_open = (
             examination.solver_status == "no solution" and tuple(doubts) == reasons and len(reasons) == 1
@@ -171,8 +171,7 @@ def _by_bounds(
         return outcome, examination.reasons
     if findings.ambiguity is None and (findings.informed is None or not findings.error.upper):  # nobody gets more
         return outcome, examination.reasons
-    hard = tuple(reason for reason in examination.reasons if reason not in examination.shortfalls)
-    if hard:
+    if examination.doubts:
         return outcome, examination.reasons
     bounded = judged.bounds(findings, thresholds, not examination.shortfalls)
     return bounded, () if bounded.result == "passed" else (bounded.sentence, *examination.shortfalls)

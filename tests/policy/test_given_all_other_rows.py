@@ -9,6 +9,7 @@ from scipy import stats
 
 from builders import FINDINGS, INFORMED, PART, examination
 from pytest_draft.facts.informed import CUT_SHORT, Informed
+from pytest_draft.facts.published import Published
 from pytest_draft.policy.rule import Outcome
 from pytest_draft.policy.rules import RULES
 
@@ -89,6 +90,24 @@ def test_what_only_somebody_gets_who_knows_more_than_the_adversary_convicts_nobo
     )
     kept = {ERROR: 0.1, TOLD: 0.5}
     assert "file does not tell" not in outcome(replace(INFORMED, proved=False), **kept).sentence
+
+
+@pytest.mark.parametrize(
+    ("adversary", "published", "expected", "words"),
+    [
+        ("artifact", Published(9, "rows", None, "shares"), "inconclusive", "the seeds are in the file"),
+        ("artifact", Published(9, "rows", None, "shares", found=0), "inconclusive", "from its random_state, 0,"),
+        ("artifact", Published(0, "rows", None, "shares"), "passed", "and the file does not tell"),
+        ("published", Published(9, "rows", None, "shares"), "passed", "and the file does not tell"),
+    ],
+)
+def test_where_the_adversary_has_the_seeds_knowing_more_clears_nobody(adversary, published, expected, words):
+    known = examination(informed=replace(MANY, proved=False))
+    known = replace(known, artifact=replace(known.artifact, published=published))
+    known = replace(known, case=replace(known.case, adversary=adversary))
+    found = RULES["given-all-other-rows"].check(known, {ERROR: 0.5})
+    assert found.result == expected
+    assert words in found.sentence
 
 
 def test_rows_that_are_all_alike_are_no_nearer_than_other_peoples():

@@ -247,6 +247,12 @@ def test_of_fewer_rows_than_a_block_all_are_looked_at():
     assert result(replace(few, findings=replace(few.findings, n_rows=5)), "determined-rows") == "failed"
 
 
+@pytest.mark.parametrize(("at_end", "outcome"), [(True, "passed"), (False, "inconclusive")])
+def test_what_an_attack_that_stopped_short_left_open_is_no_pass(at_end, outcome):
+    found = RULES["determined-rows"].bounds(replace(FINDINGS, ambiguity=None), {"max_determined_share": 0.75}, at_end)
+    assert found.result == outcome
+
+
 def test_what_is_not_asked_for_passes_and_says_so():
     found = RULES["determined-rows"].check(FINDINGS, {"max_determined_share": 0.75})
     assert found.result == "passed"
