@@ -340,7 +340,7 @@ def test_it_is_refused_with_n_and_without_models(project, one_line_error):
     assert "leave out -n" in one_line_error(judge(project, "shallow.joblib", "local:1", "-n2"))
     project.mark("max_error=0.1")
     project.run("--draft-scheduler=local:1").stdout.fnmatch_lines(
-        ["*no model is judged by name in this run*add --draft"]
+        ["*no model is judged by name in this run*add --draft or --draft-forest*"]
     )
 
 
