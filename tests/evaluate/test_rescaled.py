@@ -254,7 +254,7 @@ def test_of_many_rows_a_sample_is_compared_with_all(attack, fails):
     findings = found(truth, attacks(truth)[attack])
     assert [part.n_rows for part in findings.rescaled] == [FEW_ROWS, FEW_ROWS]
     assert findings.rescaled[1].exact.values == FEW_ROWS * N_COLUMNS
-    assert "of a sample of 300 rows" in findings.rescaled[1].on
+    assert " in a sample of 300 rows" in findings.rescaled[1].on
     only_scaled = replace(findings, error=Distance(1.0, 1.0, 1.0))  # by range the outliers decide
     assert {name for name, outcome in judged(only_scaled).items() if outcome.result == "failed"} == fails
 

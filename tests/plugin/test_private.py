@@ -169,7 +169,7 @@ def test_more_rows_than_are_looked_for_are_said(noisy, project):
     assert run.parseoutcomes() == {"inconclusive": 4, "passed": 4}
     judged = project.result()
     assert judged["verdict"] == "inconclusive"
-    assert "its number of rows may be as high as" in judged["reasons"][0]
+    assert "training rows, and where their number is unknown at most 400 are looked for" in judged["reasons"][0]
     assert "number of training rows" not in judged["domain"]["granted_to_adversary"]
 
 

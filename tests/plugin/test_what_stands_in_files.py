@@ -52,7 +52,7 @@ def sentences(project, policy):
 def test_a_forest_with_its_trees_seeds_fails_without_solving(project, rows, sentences):
     failed = sentences(RandomForestClassifier(5, random_state=0, min_samples_leaf=3), rows)
     assert set(failed) == {"seeds-published", "counts-published"}
-    assert failed["seeds-published"].startswith("the file holds the seeds of 5 of 5 trees")
+    assert failed["seeds-published"].startswith("the file holds the seeds of all 5 trees; ")
     judged = project.result()
     assert judged["solver_status"] == "not asked"
     told = {"seeded": 5, "draws": "rows", "counts": "rows of each class"}

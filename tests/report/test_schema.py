@@ -24,8 +24,8 @@ from pytest_draft.report.schema import schema
 OPEN = {"rules", "versions", "statistics", "baselines"}
 """Objects whose keys are not ours, or that can be empty."""
 
-ADDED = ("ambiguity", "given_all_other_rows", "limit", "retried", "column_figures", "asked_by")
-"""Keys of a result that reports of the same schema version do not have, if they are of an earlier pytest-draft."""
+ADDED = ("ambiguity", "given_all_other_rows", "limit", "retried", "column_figures", "asked_by", "commands")
+"""Keys that results and checks of an earlier pytest-draft, in reports of the same schema version, do not have."""
 
 
 @pytest.fixture(scope="module")
