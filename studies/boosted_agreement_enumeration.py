@@ -24,25 +24,17 @@ MOST_TABLES = 20_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Listed:
-    """Kinds of rows, which of them no statement tells apart, and all tables.
-
-    Attributes
-    ----------
-    cell : ndarray of int64, shape (n_vectors,)
-        Vectors of one cell reach the same leaves.
-    single : ndarray of bool, shape (n_cells,)
-        Cells of one vector.
-    group : ndarray of int64, shape (n_cells, n_classes)
-        Kinds of one group count alike in all statements.
-    tables : ndarray of int64, shape (n_tables, n_groups)
-        Rows of each group, in every table that satisfies all statements and counts.
-    """
+    """Kinds of rows, which of them no statement tells apart, and all tables."""
 
     vectors: Rows
     cell: IntArray
+    """Shape (n_vectors,). Vectors of one cell reach the same leaves."""
     single: BoolArray
+    """Shape (n_cells,). Cells of one vector."""
     group: IntArray
+    """Shape (n_cells, n_classes). Kinds of one group count alike in all statements."""
     tables: IntArray
+    """Shape (n_tables, n_groups). Rows of each group, in every table that satisfies all statements and counts."""
 
     @classmethod
     def of(cls, forest: Forest, vectors: Rows, n_rows: int) -> Listed:
