@@ -209,7 +209,8 @@ def documented(cls: type[Any]) -> set[str]:
     """Return the attributes that a class's docstring names."""
     text = inspect.getdoc(cls) or ""
     part = re.search(r"\nAttributes\n-+\n(.*?)(\n[A-Z][\w ]+\n-+\n|\Z)", text, re.S)
-    return set(re.findall(r"^(\w+) :", part.group(1), re.M)) if part else set()
+    listed = re.findall(r"^(\w+(?:, \w+)*) :", part.group(1), re.M) if part else ()
+    return {name for names in listed for name in names.split(", ")}
 
 
 def fitted_states(cls: type[Any]) -> list[dict[type[Any], dict[str, int]]]:
