@@ -142,8 +142,9 @@ def identify_stripped(
     if forest.observation.varies_with_rate and better > MOST_BETTER:
         return Identity(
             "unknown",
-            f"this forest was hardly trained on just these rows: its leaves answer as if about {times:g} times as many "
-            "rows had been drawn for each tree; give exactly the rows that it was trained on",
+            "it is not certain that this forest was trained on just these rows: its leaves answer as if about "
+            f"{times:g} times as many rows had been drawn for each tree; if rows are missing or too many, give exactly "
+            "those that it was trained on",
         )
     return Identity("confirmed", "draws of these rows can give what each leaf of the forest answers")
 
