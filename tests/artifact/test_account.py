@@ -275,3 +275,9 @@ def test_the_scores_of_each_round_of_histogram_based_boosting_are_explained(acco
     assert account(model).unexplained == ()
     model.train_score_ = np.random.default_rng(0).random(70)
     assert account(model).unexplained
+
+
+@pytest.mark.parametrize("name", ["LaplaceForestClassifier", "GaussianForestClassifier"])
+def test_all_that_private_forests_keep_of_their_trees_is_known(name):
+    kept = {"children_left_", "children_right_", "feature_", "threshold_", "counts_", "epsilon_", "delta_", "scale_"}
+    assert kept <= known_class("pytest_draft.dp", name).bounded
