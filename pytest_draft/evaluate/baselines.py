@@ -184,7 +184,7 @@ def likest_baseline(
     timebox: TimeBox,
     unknown: IntArray,
 ) -> tuple[Baseline, float]:
-    """Return what other rows like these get that are most like some guesses, each matched to a row of its own.
+    """Return what those other rows get that are most like some guesses, each matched to a row of its own.
 
     The split-half baseline of guesses that are not of just anybody. Who guesses common rows meets many, and who guesses
     rows of one kind is nearer to those of that kind: with or without the forest. So each half of the others is asked

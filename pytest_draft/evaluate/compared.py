@@ -62,8 +62,8 @@ class Compared:
     n_classes: int = 0
     """Columns behind those of the domain that say which class a row is of, a one in one of them; 0 for none."""
     guesses: Rows | None = None
-    """Shape (n_rows, n_columns). Where the baseline is of other rows like these that are most like these; None for any
-    other people's.
+    """Shape (n_rows, n_columns). Where the baseline is of those other rows that are most like these; None for any
+    other rows.
     """
     sampled: tuple[Sampled, ...] = ()
     """Other datasets that explain the file, in the same columns; empty where there are none."""

@@ -188,9 +188,7 @@ class KnownOthers:
             of_few = Comparison().distance(mine[:few], half.others[:few], weights, timebox)
             baseline.append([others.upper, of_few.upper])
             with_file, without = (min(one.lower for one in both) for both in guesses)
-            matched.append(
-                [with_file, min(without, others.upper)]
-            )  # whoever has no file can take other rows like these
+            matched.append([with_file, min(without, others.upper)])  # other rows like these need no file
         (with_file, without), (split_half, of_few) = (np.mean(one, axis=0).tolist() for one in (matched, baseline))
         each = self._each(truth, weights, unknown)
         numeric = [a for a in unknown if self.is_numeric[a]]

@@ -58,6 +58,14 @@ def first_passed(outcomes: Sequence[Outcome]) -> Outcome:
     return next((outcome for outcome in outcomes if outcome.result == "passed"), outcomes[0])
 
 
+def deciding(ideals: Sequence[Ideal], bar: Bar | None, of_ideal: Callable[[Outcome, Bar, Ideal], Outcome]) -> Ideal:
+    """Return the ideal by which a figure is judged: the first whose bound passes, else, or without a bar, the first."""
+    if bar is None:
+        return ideals[0]
+    judged = [of_ideal(Outcome("passed", ""), bar, one) for one in ideals]
+    return ideals[judged.index(first_passed(judged))]
+
+
 def of_parts(findings: Findings, judge: Callable[[Part], list[Held]]) -> list[Held]:
     """Return what is held against the whole and its parts.
 

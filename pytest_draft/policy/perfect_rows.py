@@ -11,7 +11,7 @@ from pytest_draft.facts.figures import TOLERANCE
 from pytest_draft.facts.findings import Findings, Part, ScaleName
 from pytest_draft.facts.slices import Measured, SliceFigures
 from pytest_draft.policy.bar import Bar
-from pytest_draft.policy.held import Held, by_attack, by_best_attack, first_passed, of_labelled, of_parts
+from pytest_draft.policy.held import Held, by_attack, by_best_attack, deciding, of_labelled, of_parts
 from pytest_draft.policy.ideal import by_rows, ideals_of, rows_of_ideal
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds
 from pytest_draft.policy.thresholds_on_slices import named, of_slices
@@ -35,14 +35,10 @@ def bounds(findings: Findings, thresholds: Thresholds, converged: bool) -> Outco
 
 def limit(part: Part, thresholds: Thresholds) -> float | None:
     """Return the rows that no attacker meets more of, those by which a part is judged; None where it is not known."""
-    ideals, bars = by_rows(part), [bar for _, bar in _against(part, thresholds) if bar is not None]
-    if not ideals:
-        return None
-    if not bars:
-        return ideals[0].most_perfect_rows
-    bar, kept = min(bars, key=lambda one: one.at), Outcome("passed", "")
-    judged = [rows_of_ideal(kept, bar, one, part) for one in ideals]
-    return ideals[judged.index(first_passed(judged))].most_perfect_rows
+    bars = [bar for _, bar in _against(part, thresholds) if bar is not None]
+    strictest = min(bars, key=lambda one: one.at, default=None)
+    ideals = by_rows(part)
+    return deciding(ideals, strictest, partial(rows_of_ideal, part=part)).most_perfect_rows if ideals else None
 
 
 def _held(findings: Findings, thresholds: Thresholds) -> list[Held]:

@@ -8,7 +8,7 @@ from pytest_draft.facts.figures import Distance
 from pytest_draft.facts.findings import Findings, Part
 from pytest_draft.facts.slices import Measured, SliceFigures
 from pytest_draft.policy.bar import Bar, bound
-from pytest_draft.policy.held import Held, by_attack, by_best_attack, first_passed, of_labelled, of_parts
+from pytest_draft.policy.held import Held, by_attack, by_best_attack, deciding, of_labelled, of_parts
 from pytest_draft.policy.ideal import by_error, error_of_ideal
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds
 from pytest_draft.policy.thresholds_on_slices import named, of_slices
@@ -28,14 +28,10 @@ def bounds(findings: Findings, thresholds: Thresholds, converged: bool) -> Outco
 
 def limit(part: Part, thresholds: Thresholds) -> float | None:
     """Return the error that no attacker gets below, the one by which a part is judged; None where it is not known."""
-    ideals, bars = by_error(part), [bar for _, bar in _of_part(part, thresholds) if bar is not None]
-    if not ideals:
-        return None
-    if not bars:
-        return ideals[0].least_error
-    bar, kept = max(bars, key=lambda one: one.at), Outcome("passed", "")
-    judged = [error_of_ideal(kept, bar, one, part.error.upper) for one in ideals]
-    return ideals[judged.index(first_passed(judged))].least_error
+    bars = [bar for _, bar in _of_part(part, thresholds) if bar is not None]
+    strictest = max(bars, key=lambda one: one.at, default=None)
+    ideals, by_ideal = by_error(part), partial(error_of_ideal, reached=part.error.upper)
+    return deciding(ideals, strictest, by_ideal).least_error if ideals else None
 
 
 def _held(findings: Findings, thresholds: Thresholds) -> list[Held]:

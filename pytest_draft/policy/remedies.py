@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from pytest_draft.facts.adversary import Adversary
+from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.files import ArtifactFacts
 from pytest_draft.foreign_text import harmless, in_shell, typed
@@ -120,11 +121,7 @@ def more_time(examination: Examination, policy: str | None = None, whether: str 
         What may come of it.
     """
     case = examination.case
-    given = (case.artifact, case.data or "", case.target or "", case.domain or "", case.holdout or "", policy or "")
-    usable = all(harmless(text, None) == text for text in (*given, case.adversary))
-    if not usable or case.data is None or case.effort is not None:
-        return None
-    if any(part.startswith(GONE_SOON) for part in PurePath(case.artifact).parts):
+    if case.data is None or case.effort is not None or not _can_be_typed(case, policy, case.holdout):
         return None
     words = ["python", "-m", "pytest", "--draft-forest", _from_here(case.artifact), "--draft-data"]
     words += [_from_here(case.data), *(["--draft-target", case.target] if case.target else [])]
@@ -151,12 +148,10 @@ def commands(examination: Examination, policy: str | None = None) -> tuple[Comma
         Empty where they would not work: for other models, for data in memory, and for files that do not stay.
     """
     case, artifact = examination.case, examination.artifact
-    given = (case.artifact, case.data or "", case.target or "", case.domain or "", policy or "", case.adversary)
-    usable = all(harmless(text, None) == text for text in given)
-    if not usable or case.data is None or artifact.privacy is not None or artifact.kind not in CHANGED:
+    if case.data is None or artifact.privacy is not None or artifact.kind not in CHANGED:
         return ()
     path = PurePath(case.artifact)
-    if path.suffix not in (".joblib", ".pkl", ".pickle") or any(part.startswith(GONE_SOON) for part in path.parts):
+    if path.suffix not in (".joblib", ".pkl", ".pickle") or not _can_be_typed(case, policy):
         return ()
     rows = ["--data", _from_here(case.data), *(["--target", case.target] if case.target else [])]
     more = [] if case.adversary == "artifact" else ["--adversary", case.adversary]
@@ -174,6 +169,13 @@ def commands(examination: Examination, policy: str | None = None) -> tuple[Comma
     if not has_nothing_left:
         helping.append(Command(harden, "to take out what predictions do not need"))
     return tuple(helping)
+
+
+def _can_be_typed(case: Case, *more: str | None) -> bool:
+    """Return whether all names in a command are as they are shown, and its model file stays where it is."""
+    names = (case.artifact, case.data, case.target, case.domain, case.adversary, *more)
+    stays = not any(part.startswith(GONE_SOON) for part in PurePath(case.artifact).parts)
+    return stays and all(name is None or harmless(name, None) == name for name in names)
 
 
 def _from_here(path: str) -> str:

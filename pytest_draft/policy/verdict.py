@@ -147,8 +147,8 @@ def _to_decide(examination: Examination, policy: Policy, doubts: Sequence[str]) 
     whose = _asked_by(policy)
     limited = findings is not None and bool(ideals_of(findings.judged[0]))  # then an attack that converges is no pass
     longer = more_time(examination, whose, "fails" if limited else "passes") if by_time else None
-    found = [commands(examination, whose), () if longer is None else (longer,)]
-    return tuple(command for some in (found if limited else reversed(found)) for command in some)
+    other_file, same_file = commands(examination, whose), () if longer is None else (longer,)
+    return other_file + same_file if limited else same_file + other_file
 
 
 def _asked_by(policy: Policy) -> str | None:

@@ -11,9 +11,9 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from pytest_draft.report.bounds import error_bar
+from pytest_draft.report.bounds import error_bar, whole
 from pytest_draft.report.result import Result
-from pytest_draft.report.wording import share
+from pytest_draft.report.wording import begun, share
 
 TITLE = "How close could anybody get?"
 
@@ -122,12 +122,12 @@ def short(result: Result) -> Iterator[str]:
     known, n_rows = limit(result), result["metrics"]["n_rows"]
     phrase = None if known is None or not limits(known["least_error"]) else between(result)
     if phrase is not None:
-        yield f"{phrase[0].upper()}{phrase[1:]}."
+        yield f"{begun(phrase)}."
     if known is not None and known["most_perfect_rows"] < n_rows:
-        most_rows = math.floor(known["most_perfect_rows"] + 1e-9)
+        most_rows = whole(known["most_perfect_rows"])
         rows = f"{most_rows:,} of {n_rows:,} rows" if most_rows else f"a single one of the {n_rows:,} rows"
-        whole = next((one for one in _ideals(result) if not one["on"] and one["scale"] == "range"), {})
-        most = whole.get("most_exact")
+        of_all = next((one for one in _ideals(result) if not one["on"] and one["scale"] == "range"), {})
+        most = of_all.get("most_exact")
         exact = "" if most is None else f", or more than {most:.0%} of the numbers exactly"
         few = "more than " * bool(most_rows)
         yield f"No attacker can expect {few}{rows} perfectly right{exact}."
@@ -179,7 +179,7 @@ def parts(result: Result) -> list[tuple[str, ...]]:
         name = one["on"].strip() or "everything"
         scale = "" if one["scale"] == "range" else f", numbers by {one['scale']}"
         exact = "-" if one["most_exact"] is None else f"{one['most_exact']:.0%}"
-        perfect = f"{math.floor(one['most_perfect_rows'] + 1e-9):,}"
+        perfect = f"{whole(one['most_perfect_rows']):,}"
         cells.append((f"{name}{scale}", f"{one['rows']:,}", f"{one['least_error']:.4f}", perfect, exact))
     return cells
 

@@ -28,6 +28,7 @@ _GRAVEST = ("failed", "inconclusive", "passed")
 def render(report: Report) -> str:
     """Return the page of a report."""
     results = [_described(index, result) for index, result in enumerate(report["results"], start=1)]
+    steps = wording.steps(report)
     first = min(results, key=lambda one: (_GRAVEST.index(one["verdict"]), not one["lead"]), default=None)
     return (
         environment("pytest_draft.report")
@@ -37,8 +38,8 @@ def render(report: Report) -> str:
             headlines=wording.headlines(report),
             results=results,
             first=first,
-            steps=wording.steps(report),
-            closing=wording.closing(report),
+            steps=steps,
+            closing=wording.closing(report, steps),
             signs=SIGNS,
             width=WIDTH,
             glossary=[(word, meaning.replace("*", "")) for word, meaning in wording.GLOSSARY],

@@ -121,7 +121,9 @@ def _not_run(report: Report) -> Iterator[str]:
 def _what_to_do(report: Report) -> Iterator[str]:
     steps = wording.steps(report)
     blocking = [line for step in steps if step.blocks for line in _step(step)]
-    yield from _section("What to do", [*blocking, *(f"- {escaped(sentence)}" for sentence in wording.closing(report))])
+    yield from _section(
+        "What to do", [*blocking, *(f"- {escaped(sentence)}" for sentence in wording.closing(report, steps))]
+    )
     yield from _section("What else is advised", [line for step in steps if not step.blocks for line in _step(step)])
 
 

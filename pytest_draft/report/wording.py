@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_draft.foreign_text import harmless
+from pytest_draft.policy.remedies import Command, told
 from pytest_draft.policy.waiver import waived as answered
 from pytest_draft.report.result import Report, ReportedCheck, Result
 
@@ -185,7 +186,8 @@ def steps(report: Report) -> list[Step]:
         if not check["remedy"] or check["result"] == "passed" or (open_ and result["verdict"] == "failed"):
             continue
         commands = tuple((one["line"], one["does"]) for one in check.get("commands", ()))
-        said = check["remedy"].removesuffix("; ".join(f"{does}: {line}" for line, does in commands)).removesuffix("; ")
+        ending = told(Command(line, does) for line, does in commands)
+        said = check["remedy"].removesuffix(ending).removesuffix("; ")
         answers = STANDINGS.index(standing(check)), result["artifact"]["path"]
         answered.setdefault((said, commands), []).append(answers)
     found = []
@@ -197,9 +199,9 @@ def steps(report: Report) -> list[Step]:
     return [step for *_, step in sorted(found, key=lambda one: one[:2])]
 
 
-def closing(report: Report) -> list[str]:
-    """Return what to do with each model of which no check asks for anything: release it, or find out why not."""
-    asked = {harmless(path) for step in steps(report) if step.blocks for path in step.models}
+def closing(report: Report, found: Sequence[Step]) -> list[str]:
+    """Return what to do with each model that none of the steps found is about: release it, or find out why not."""
+    asked = {harmless(path) for step in found if step.blocks for path in step.models}
     said = []
     for stands, _, name, results in _models(report):
         if name in asked:
