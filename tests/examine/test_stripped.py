@@ -111,7 +111,10 @@ def test_rows_of_which_only_some_were_trained_on_are_unknown(attack, outputs, mo
     made, inputs, record = attack(outputs, beside=pd.concat([people(60, 0), more]), max_depth=depth)
     identity = made.identity(inputs.data, made.rebuild(search()), record.limits)
     assert identity.status == "unknown"
-    doubts = ("this forest was hardly trained on these rows: ", "it is not certain that this forest was trained on just ")
+    doubts = (
+        "this forest was hardly trained on these rows: ",
+        "it is not certain that this forest was trained on just ",
+    )
     assert identity.why.startswith(doubts)
 
 
