@@ -76,7 +76,8 @@ def ideal_of(sampled: Sequence[Sampled], weights: Weights, n_rows: int, timebox:
         met, met_without = (
             min(most_perfect_rows(rows, weights) * larger, float(n_rows)) for rows in (one.datasets, one.without)
         )
-        attackers.append(Attacker(one.prior, least, met, without, met_without))
+        # Whoever has the file may guess as if they had not.
+        attackers.append(Attacker(one.prior, min(least, without), max(met, met_without), without, met_without))
         exact.append(_most_exact(one.datasets, weights))
     if not attackers:
         return None
@@ -85,6 +86,7 @@ def ideal_of(sampled: Sequence[Sampled], weights: Weights, n_rows: int, timebox:
     return Ideal(
         least_error=nearest.least_error,
         most_perfect_rows=meets_most.most_perfect_rows,
+        rows=n_rows,
         most_exact=None if not weights.tolerance.any() else max(exact),
         error_without_file=nearest.error_without_file,
         perfect_rows_without_file=meets_most.perfect_rows_without_file,

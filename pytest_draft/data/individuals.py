@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.ensemble import IsolationForest
 
 from pytest_draft.arrays import BoolArray, FloatArray, Rows
+from pytest_draft.domain import Domain
 from pytest_draft.matching import different_rows
 from pytest_draft.timebox import TimeBox
 
@@ -37,6 +38,30 @@ def inliers(rows: Rows, timebox: TimeBox) -> BoolArray | None:
     first, of_row, _ = different_rows(seen)
     score: FloatArray = IsolationForest(random_state=0).fit(seen).decision_function(seen[first])
     return (score > 0)[of_row]
+
+
+CROWD = 10
+"""Of so many people who are alike in every column, and of more, a table tells how many they are, and of nobody who."""
+
+FILLED = 0.5
+"""A table of frequencies has at least this share of all kinds of rows that its domain allows."""
+
+
+def record_share(rows: Rows, domain: Domain) -> float:
+    """Return the share of the rows that are somebody's record, where a table tells frequencies of few kinds of rows.
+
+    A row counts less the more others are like it: one that is alone counts whole, one of `CROWD` not at all. A table
+    that was repeated is still of the same people, so that numbers of equal rows have no common divisor. Only a table
+    that fills its domain tells frequencies: where most kinds that there could be are missing, those that are there tell
+    people apart, however often each was written.
+    """
+    if any(attribute.kind == "numeric" or attribute.missing for attribute in domain.attributes):
+        return 1.0
+    first, of_row, times = different_rows(rows)
+    if len(first) < FILLED * domain.n_vectors:
+        return 1.0
+    alike = times / np.gcd.reduce(times)
+    return float(np.mean(np.clip((CROWD - alike) / (CROWD - 1), 0.0, 1.0)[of_row]))
 
 
 def hundredths(figures: FloatArray) -> tuple[float, ...]:

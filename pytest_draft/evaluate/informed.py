@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.special import gammaln
@@ -26,7 +27,8 @@ from pytest_draft.data import TrainingData
 from pytest_draft.data.individuals import hundredths
 from pytest_draft.domain import Domain
 from pytest_draft.evaluate.comparison import Comparison
-from pytest_draft.facts.informed import Informed, InformedColumn, InformedSlice
+from pytest_draft.evaluate.population import Population, population_of
+from pytest_draft.facts.informed import Informed, InformedColumn, InformedSlice, OtherPeople
 from pytest_draft.facts.slices import LEAST_ROWS, Slice
 from pytest_draft.matching import Weights, differences, encoded_weights, gaps
 from pytest_draft.scales import near
@@ -81,6 +83,16 @@ class _Each:
     determined: BoolArray
     """Shape (n_rows, n_unknown_attributes)."""
 
+    @staticmethod
+    def at_most(error: FloatArray, without_file: FloatArray) -> float:
+        """Return the mean error of somebody who has the file, and may act as if they had not."""
+        return float(min(error.mean(), without_file.mean()))
+
+    @staticmethod
+    def at_least(right: Any, without_file: Any) -> float:
+        """Return the share that they have right."""
+        return float(max(right.mean(), without_file.mean()))
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KnownOthers:
@@ -107,6 +119,8 @@ class KnownOthers:
     """As in `Informed`."""
     bits: float
     """As in `Informed`."""
+    population: tuple[Population, ...] = ()
+    """What somebody guesses who knows other people's rows, and none of these."""
 
     def __repr__(self) -> str:
         return f"KnownOthers({len(self.rows)} rows, not shown)"
@@ -138,6 +152,7 @@ class KnownOthers:
                 )
                 for half in self.halves
             ),
+            population=tuple(one.mapped(change) for one in self.population),
         )
 
     def only(self, training_rows: IntArray) -> KnownOthers:
@@ -188,14 +203,19 @@ class KnownOthers:
             of_few = Comparison().distance(mine[:few], half.others[:few], weights, timebox)
             baseline.append([others.upper, of_few.upper])
             with_file, without = (min(one.lower for one in both) for both in guesses)
-            matched.append([with_file, min(without, others.upper)])  # other rows like these need no file
+            without = min(without, others.upper)  # other rows like these need no file
+            matched.append([min(with_file, without), without])  # who has it may act as if they had not
         (with_file, without), (split_half, of_few) = (np.mean(one, axis=0).tolist() for one in (matched, baseline))
+        population = [one.figures(weights, timebox) for one in self.population]
+        if any(one is None for one in population):
+            return None
         each = self._each(truth, weights, unknown)
         numeric = [a for a in unknown if self.is_numeric[a]]
+        exact = self.exact[:, numeric], self.exact_without_file[:, numeric]
         return Informed(
             rows=len(self.rows),
             of_rows=self.of_rows,
-            error=float(each.error.mean()),
+            error=each.at_most(each.error, each.error_without_file),
             error_without_file=float(each.error_without_file.mean()),
             half_rows=len(halves[0].rows),
             matched_error=with_file,
@@ -204,15 +224,16 @@ class KnownOthers:
             shrinks=min(1.0, split_half / of_few) if of_few else 1.0,
             told_values=float(each.determined.mean()),
             told_rows=float(each.determined.all(axis=1).mean()),
-            near_values=float(each.near[:, weights.counted].mean()),
-            near_rows=float(each.near.all(axis=1).mean()),
+            near_values=each.at_least(each.near[:, weights.counted], each.near_without_file[:, weights.counted]),
+            near_rows=each.at_least(*(one.all(axis=1) for one in (each.near, each.near_without_file))),
             near_values_without_file=float(each.near_without_file[:, weights.counted].mean()),
             near_rows_without_file=float(each.near_without_file.all(axis=1).mean()),
             proved=self.proved,
             bits=self.bits,
-            exact_numeric=float(self.exact[:, numeric].mean()) if numeric else None,
-            exact_numeric_without_file=float(self.exact_without_file[:, numeric].mean()) if numeric else None,
+            exact_numeric=each.at_least(*exact) if numeric else None,
+            exact_numeric_without_file=float(exact[1].mean()) if numeric else None,
             row_errors=hundredths(each.error),
+            population=_together(population),
         )
 
     def columns(
@@ -225,7 +246,9 @@ class KnownOthers:
             columns = list(attribute.columns)
             near, without = (right[:, columns].all(axis=1) for right in (each.near, each.near_without_file))
             determined = float(each.determined[:, place].mean())
-            found.append(InformedColumn(attribute.name, determined, float(near.mean()), float(without.mean())))
+            found.append(
+                InformedColumn(attribute.name, determined, each.at_least(near, without), float(without.mean()))
+            )
         return tuple(found)
 
     def slices(
@@ -238,16 +261,18 @@ class KnownOthers:
             if inside.sum() < LEAST_ROWS:
                 continue
             determined = each.determined[inside]
+            error, without = each.error[inside], each.error_without_file[inside]
+            near, near_without = (one[inside].all(axis=1) for one in (each.near, each.near_without_file))
             found.append(
                 InformedSlice(
                     name=one.name,
                     rows=int(inside.sum()),
-                    error=float(each.error[inside].mean()),
-                    error_without_file=float(each.error_without_file[inside].mean()),
+                    error=each.at_most(error, without),
+                    error_without_file=float(without.mean()),
                     told_values=float(determined.mean()),
                     told_rows=float(determined.all(axis=1).mean()),
-                    near_rows=float(each.near[inside].all(axis=1).mean()),
-                    near_rows_without_file=float(each.near_without_file[inside].all(axis=1).mean()),
+                    near_rows=each.at_least(near, near_without),
+                    near_rows_without_file=float(near_without.mean()),
                 )
             )
         return tuple(found)
@@ -260,6 +285,19 @@ class KnownOthers:
         )
         near, near_without = (_right(mine, guess, weights) for guess in tables)
         return _Each(error, without, near, near_without, self.determined[:, list(unknown)])
+
+
+def _together(found: Sequence[OtherPeople | None]) -> tuple[OtherPeople, ...]:
+    """Return the means over tables that were drawn, and the figures of a holdout as they are."""
+    known = [one for one in found if one is not None]
+    drawn = [one for one in known if not one.measured]
+    means = {
+        name: float(np.mean([getattr(one, name) for one in drawn]))
+        for name in ("error", "error_without_file", "others_error", "near_rows", "near_rows_without_file")
+        if drawn
+    }
+    mean = [OtherPeople(rows=drawn[0].rows, measured=False, **means)] if drawn else []
+    return (*mean, *(one for one in known if one.measured))
 
 
 def informed_figures(
@@ -306,6 +344,7 @@ def known_others(
     extremes: Extremes | None = None,
     proved: bool = True,
     draws_known: bool = True,
+    holdout: KnownRows | None = None,
 ) -> KnownOthers | None:
     """Guess rows from what a file holds of each of them, and from all others.
 
@@ -325,6 +364,8 @@ def known_others(
         As in `Informed`.
     draws_known : bool
         As of `held_of`.
+    holdout : KnownRows or None
+        Rows of other people, with labels.
 
     Returns
     -------
@@ -361,6 +402,7 @@ def known_others(
         others = looked_at[theirs]
         guesses, without_file = (_guesses_of_half(one, everyone, mine, others, weights, rng) for one in (held, nothing))
         halves.append(Half(looked_at[mine], guesses, without_file, rows[others]))
+    population = () if known else population_of(forest, domain, everyone, unknown, seed, timebox, holdout)
     truth = rows[looked_at]
     with_file, without = (guesses_of(one, everyone, all_of_them, donors) for one in (held, nothing))
     exact, exact_without = (
@@ -381,6 +423,7 @@ def known_others(
         bits=0.0
         if not draws_known
         else _bits(forest, everyone, held.only(np.sort(order[: 2 * size])), known, extremes, timebox),
+        population=population,
     )
 
 

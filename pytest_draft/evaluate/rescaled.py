@@ -114,8 +114,6 @@ def _figures_of_sample(compared: Compared) -> Part:
         numeric=compared.numeric,
         scale=compared.scale,
         exact=exact,
-        ideal=compared.ideal,
-        ideal_rows=len(compared.unknown),
         informed=compared.informed,
     )
 

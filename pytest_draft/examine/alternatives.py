@@ -54,11 +54,14 @@ class SideSearches:
     inputs : Inputs
     known_others : KnownOthers or None
         What somebody guesses who knows all other rows; None before `look`, and where the file does not reveal that.
+    explained : bool
+        Whether it was found out for this that the training rows explain the file.
     """
 
     def __init__(self, inputs: Inputs, record: FlowRecord) -> None:
         self.inputs, self._record = inputs, record
         self.known_others: KnownOthers | None = None
+        self.explained = False
         self._box = record.limits.box(ALTERNATIVES_SHARE)
         self._search: AlternativesSearch | None = None
 
@@ -86,7 +89,7 @@ class SideSearches:
             None  # who decodes extremes knows more: no pass may rest on less, but what fails does so still
         )
         forest, times = inputs.forest, self._times()
-        proved = knows_occurrences(forest, inputs.case.adversary)
+        proved, draws_known = knows_occurrences(forest, inputs.case.adversary), False
         with suppress(NotCoveredError, DataError), self._in_time():
             if isinstance(forest.observation, BoostedSums):
                 counted = counted_by(forest, data.rows, data.labels)
@@ -119,6 +122,7 @@ class SideSearches:
                     proved=proved,
                     draws_known=draws_known,
                 )
+        self.explained = self.known_others is not None and draws_known
         if self.known_others is not None:
             informed = informed_figures(
                 self.known_others, inputs.domain, data, self._known, inputs.slices, self._record.limits.total

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from pytest_draft.ambiguity.alternatives import Alternatives
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import one_line
@@ -63,6 +65,38 @@ def note_findings(
     wrong = contradiction(reconstruction, data, domain, identity, knowledge)
     if wrong is not None:
         record.doubt(wrong)
+
+
+def note_without_dataset(inputs: Inputs, data: TrainingData, known_others: KnownOthers, record: FlowRecord) -> None:
+    """Measure baselines, and what somebody gets who knows all other rows, where the attack has found no dataset.
+
+    The attack's side is a table of missing values: right nowhere, and no guess.
+    """
+    n_rows = data.n_rows if inputs.knowledge is None else len(inputs.knowledge.unknown)
+    nothing = Reconstruction(
+        status="no solution",
+        rows=np.full((n_rows, inputs.domain.n_columns), np.nan, dtype=np.float32),
+        labels=None,
+        cells=None,
+        free=np.ones((n_rows, len(inputs.domain.attributes)), dtype=bool),
+        ordered=False,
+        residual=None,
+    )
+    with record.clock("evaluate"):
+        findings = evaluate(
+            nothing,
+            data,
+            inputs.domain,
+            Identity("confirmed", "these rows explain the file"),
+            seed=inputs.case.seed,
+            timebox=inputs.timebox,
+            knowledge=inputs.knowledge,
+            inside=inputs.inside,
+            slices=inputs.slices,
+            known_others=known_others,
+        )
+        record.facts = replace(record.facts, findings=replace(findings, rebuilt_rows=0))
+        record.limits.note_clock(inputs.timebox, "evaluation")
 
 
 def _doubt_few_valued(inputs: Inputs, data: TrainingData, reconstruction: Reconstruction, record: FlowRecord) -> None:

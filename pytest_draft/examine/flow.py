@@ -6,7 +6,8 @@ a crash and never a pass.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -18,7 +19,7 @@ from pytest_draft.evaluate.identity import OR_IN_ANOTHER_ORDER
 from pytest_draft.examine.alternatives import SideSearches
 from pytest_draft.examine.attack import Attack
 from pytest_draft.examine.audit import audit, narrow_entropy
-from pytest_draft.examine.evaluation import note_findings
+from pytest_draft.examine.evaluation import note_findings, note_without_dataset
 from pytest_draft.examine.inputs import Inputs, complete, open_files
 from pytest_draft.examine.kinds import Kind, kind_of
 from pytest_draft.examine.limits import too_little_memory
@@ -120,9 +121,27 @@ def _judge(inputs: Inputs, side_searches: SideSearches, record: FlowRecord, enou
         record.limits.give_attack(kind.share)
     side_searches.look()
     if enough is None or not _settled_soon(kind, side_searches, record, enough):
-        attack = _prepared(kind, side_searches, record)
-        side_searches.begin(attack)
-        _compare(attack, _rebuilt(attack, record), side_searches, record)
+        with _dataset_or_none(side_searches, record):
+            attack = _prepared(kind, side_searches, record)
+            side_searches.begin(attack)
+            _compare(attack, _rebuilt(attack, record), side_searches, record)
+
+
+@contextmanager
+def _dataset_or_none(side_searches: SideSearches, record: FlowRecord) -> Iterator[None]:
+    """Measure the whole without a dataset where the attack finds none in time: what others get rests on none.
+
+    Only where it is known by then that these rows explain the file.
+    """
+    try:
+        yield
+    except OutOfTimeError:
+        data = side_searches.inputs.data
+        if data is None or side_searches.known_others is None or not side_searches.explained:
+            raise
+        record.status("no solution")
+        record.fall_short(record.limits.before_a_dataset())
+        note_without_dataset(side_searches.inputs, data, side_searches.known_others, record)
 
 
 def _prepared(kind: Kind, side_searches: SideSearches, record: FlowRecord) -> Attack:
@@ -145,8 +164,9 @@ def _settled_soon(kind: Kind, side_searches: SideSearches, record: FlowRecord, e
     before, whole = record.facts, record.limits.attack
     record.limits.hurry_attack()
     try:
-        attack = _prepared(kind, side_searches, record)
-        _compare(attack, _rebuilt(attack, record), side_searches, record)
+        with _dataset_or_none(side_searches, record):
+            attack = _prepared(kind, side_searches, record)
+            _compare(attack, _rebuilt(attack, record), side_searches, record)
     except OutOfTimeError:
         record.status("no solution", record.limits.before_a_dataset())
     why = enough.decided(record.examination())

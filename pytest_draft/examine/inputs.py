@@ -30,7 +30,7 @@ from pytest_draft.data import (
     training_data,
     whole_data,
 )
-from pytest_draft.data.individuals import inliers
+from pytest_draft.data.individuals import inliers, record_share
 from pytest_draft.domain import Domain
 from pytest_draft.errors import ArtifactError, DataError, NotCoveredError, one_line
 from pytest_draft.evaluate.significance import rows_drawn
@@ -237,6 +237,8 @@ def complete(opened: Opened, case: Case, record: FlowRecord) -> Inputs:
     by_domain = domain.granting(coarse=case.coarse_bounds)
     record.facts = replace(record.facts, domain=DomainFacts(domain.source, (*by_domain, *granted)))
     if data is not None:
+        told = replace(record.facts.data, record_share=record_share(data.rows, domain))
+        record.facts = replace(record.facts, data=told)
         _doubt_outside(domain, data, record)
     slices = _sliced(case, indicators, model, domain.columns)
     knowledge = _granted(case, model, data, domain)

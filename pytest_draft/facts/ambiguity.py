@@ -12,9 +12,9 @@ from typing import Literal
 
 from pytest_draft.facts.checks import require_not_negative, require_rising, require_shares
 
-Prior = Literal["uniform", "population", "other rows"]
+Prior = Literal["uniform", "population", "other rows", "all other rows"]
 """Which datasets an ideal attacker takes for likely: all that the domain allows equally, those of a mixture fitted to
-the population, or those made of rows that occur in the population."""
+the population, or those made of rows that occur in the population. Or they know all rows but one."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,9 @@ class Attacker:
     """`error_without_file` and `perfect_rows_without_file`: of the same prior, without the file."""
 
     def __post_init__(self) -> None:
-        require_not_negative(
-            least_error=self.least_error,
-            most_perfect_rows=self.most_perfect_rows,
-            error_without_file=self.error_without_file,
-            perfect_rows_without_file=self.perfect_rows_without_file,
+        require_rising(least_error=self.least_error, error_without_file=self.error_without_file)
+        require_rising(
+            perfect_rows_without_file=self.perfect_rows_without_file, most_perfect_rows=self.most_perfect_rows
         )
 
 
@@ -50,6 +48,8 @@ class Ideal:
     """No guess has a smaller expected error, over the sampled datasets."""
     most_perfect_rows: float
     """No guess meets more rows perfectly, in expectation over them."""
+    rows: int
+    """Rows that `most_perfect_rows` are of. They are held against figures of as many rows only (`Part`)."""
     most_exact: float | None = None
     """No guess has a larger share of numeric values exactly; None without numeric values."""
     error_without_file: float | None = None
@@ -61,11 +61,10 @@ class Ideal:
     """All that are considered, one for each prior; empty where they are not distinguished."""
 
     def __post_init__(self) -> None:
-        require_not_negative(
-            least_error=self.least_error,
-            most_perfect_rows=self.most_perfect_rows,
-            error_without_file=self.error_without_file,
-            perfect_rows_without_file=self.perfect_rows_without_file,
+        require_rising(least_error=self.least_error, error_without_file=self.error_without_file)
+        require_not_negative(most_perfect_rows=self.most_perfect_rows)
+        require_rising(
+            perfect_rows_without_file=self.perfect_rows_without_file, most_perfect_rows=self.most_perfect_rows
         )
         if self.most_exact is not None:
             require_shares(most_exact=self.most_exact)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pytest_draft.facts.checks import require_not_negative
+from pytest_draft.facts.checks import require_not_negative, require_shares
 from pytest_draft.facts.contents import StoredFacts
 from pytest_draft.facts.privacy import Privacy
 from pytest_draft.facts.published import Published
@@ -93,9 +93,12 @@ class DataFacts:
     """Encoded columns."""
     unused_columns: tuple[str, ...] = ()
     """Columns of the table that the model does not use."""
+    record_share: float = 1.0
+    """Share of the rows that are somebody's record; nearly none are of a table of frequencies."""
 
     def __post_init__(self) -> None:
         require_not_negative(rows=self.rows, columns=self.columns)
+        require_shares(record_share=self.record_share)
 
 
 @dataclass(frozen=True)

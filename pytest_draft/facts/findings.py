@@ -53,14 +53,14 @@ class Part:
     """By rank; None where the time was out, or the data have too few rows for its baseline."""
     ideal: Ideal | None = None
     """What the best possible guess gets of this part; None where that was not found out."""
-    ideal_rows: int | None = None
-    """Rows that the perfect rows of `ideal` are of, where the other figures are of a sample; None for `n_rows`."""
     informed: Informed | None = None
     """What somebody gets of it who knows all other rows; None where that was not found out."""
 
     def __post_init__(self) -> None:
         require_not_negative(columns=self.columns, random_error=self.random_error)
         require_rising(perfect_rows=self.perfect_rows, most_perfect_rows=self.most_perfect_rows, rows=self.n_rows)
+        if self.ideal is not None and self.ideal.rows != self.n_rows:
+            raise ValueError(f"a limit of {self.ideal.rows} rows beside figures of {self.n_rows}")
 
 
 @dataclass(frozen=True)

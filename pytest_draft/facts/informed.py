@@ -21,6 +21,20 @@ CUT_SHORT = (
 """Why no file passes by what they guess."""
 
 
+def _share_of(error: float, others: float) -> float:
+    """Return an error as a share of that of other rows; 1 where both are 0, as for rows that are all alike."""
+    if not others:
+        return 1.0 if not error else float("inf")
+    return error / others
+
+
+def _require_no_worse(found: InformedSlice | Informed | OtherPeople) -> None:
+    """Refuse figures by which somebody who has the file gets less than without it: they may act as if they had not."""
+    require_rising(error=found.error, error_without_file=found.error_without_file)
+    require_rising(near_rows_without_file=found.near_rows_without_file, near_rows=found.near_rows)
+    require_shares(near_rows=found.near_rows)
+
+
 @dataclass(frozen=True)
 class InformedColumn:
     """The same of one column."""
@@ -34,7 +48,8 @@ class InformedColumn:
     """`near` and `near_without_file`: shares that are guessed right, numeric values to within a tolerance."""
 
     def __post_init__(self) -> None:
-        require_shares(told=self.told, near=self.near, near_without_file=self.near_without_file)
+        require_shares(told=self.told, near=self.near)
+        require_rising(near_without_file=self.near_without_file, near=self.near)
 
 
 @dataclass(frozen=True)
@@ -56,13 +71,42 @@ class InformedSlice:
     """
 
     def __post_init__(self) -> None:
-        require_not_negative(rows=self.rows, error=self.error, error_without_file=self.error_without_file)
-        require_shares(
-            told_values=self.told_values,
-            told_rows=self.told_rows,
-            near_rows=self.near_rows,
-            near_rows_without_file=self.near_rows_without_file,
-        )
+        require_not_negative(rows=self.rows)
+        require_shares(told_values=self.told_values, told_rows=self.told_rows)
+        _require_no_worse(self)
+
+
+@dataclass(frozen=True)
+class OtherPeople:
+    """What somebody gets who knows the population, and nobody's row: other people's rows, made to fit the file."""
+
+    rows: int
+    """Rows that are guessed."""
+    error: float
+    error_without_file: float
+    """`error` and `error_without_file`: after matching, of the nearest guess with the file, and without it."""
+    others_error: float
+    """Error of as many other people's rows as they are."""
+    near_rows: float
+    near_rows_without_file: float
+    """`near_rows` and `near_rows_without_file`: shares that are guessed right."""
+    measured: bool
+    """Whether the training rows were guessed from a holdout; else rows and other people were drawn from a model."""
+
+    def __post_init__(self) -> None:
+        require_not_negative(rows=self.rows)
+        require_rising(error_without_file=self.error_without_file, others_error=self.others_error)
+        _require_no_worse(self)
+
+    @property
+    def of_others(self) -> float:
+        """The error with the file, as a share of that of other people's rows as they are."""
+        return _share_of(self.error, self.others_error)
+
+    @property
+    def of_others_without_file(self) -> float:
+        """The error without the file, as such a share."""
+        return _share_of(self.error_without_file, self.others_error)
 
 
 @dataclass(frozen=True)
@@ -118,45 +162,52 @@ class Informed:
     """Of each unknown attribute, in the domain's order; empty where a part is looked at."""
     slices: tuple[InformedSlice, ...] = ()
     """Those that the policy names and that have enough rows; empty where a part is looked at."""
+    population: tuple[OtherPeople, ...] = ()
+    """What somebody gets who knows other people's rows in place of these; empty where an adversary knows columns."""
 
     def __post_init__(self) -> None:
         require_rising(half_rows=self.half_rows, rows=self.rows, of_rows=self.of_rows)
-        require_not_negative(
-            error=self.error,
-            error_without_file=self.error_without_file,
+        require_not_negative(split_half_error=self.split_half_error, bits=self.bits)
+        _require_no_worse(self)
+        require_rising(
             matched_error=self.matched_error,
             matched_error_without_file=self.matched_error_without_file,
             split_half_error=self.split_half_error,
-            bits=self.bits,
         )
         require_shares(
             shrinks=self.shrinks,
             told_values=self.told_values,
             told_rows=self.told_rows,
             near_values=self.near_values,
-            near_rows=self.near_rows,
-            near_values_without_file=self.near_values_without_file,
-            near_rows_without_file=self.near_rows_without_file,
             exact_numeric=self.exact_numeric,
-            exact_numeric_without_file=self.exact_numeric_without_file,
         )
+        require_rising(
+            near_values_without_file=self.near_values_without_file,
+            near_values=self.near_values,
+        )
+        if self.exact_numeric is not None:
+            require_rising(exact_without_file=self.exact_numeric_without_file, exact_numeric=self.exact_numeric)
         if self.row_errors is not None and len(self.row_errors) != 101:
             raise ValueError(f"{len(self.row_errors)} quantiles, not 101")
 
     @property
     def of_split_half(self) -> float:
         """The matched error as a share of the split-half one; 1 where both are 0, as for rows that are all alike."""
-        return self._of_split_half(self.matched_error)
+        return _share_of(self.matched_error, self.split_half_error)
 
     @property
     def of_split_half_without_file(self) -> float:
         """The same without the file."""
-        return self._of_split_half(self.matched_error_without_file)
+        return _share_of(self.matched_error_without_file, self.split_half_error)
 
-    def _of_split_half(self, error: float) -> float:
-        if not self.split_half_error:
-            return 1.0 if not error else float("inf")
-        return error / self.split_half_error
+    @property
+    def without_file(self) -> float:
+        """The least error that anybody considered gets without the file, as a share of that of as many other rows.
+
+        Not of a holdout: one that holds training rows would excuse a file that gives them away.
+        """
+        drawn = (one.of_others_without_file for one in self.population if not one.measured)
+        return min([self.of_split_half_without_file, *drawn])
 
     @property
     def most_determined_rows(self) -> float:

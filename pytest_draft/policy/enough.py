@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from pytest_draft.facts.examination import Examination
 from pytest_draft.policy.given_all_other_rows import RULE as GIVEN_ALL_OTHER_ROWS
-from pytest_draft.policy.ideal import GUESSED
+from pytest_draft.policy.ideal import ADDED, GUESSED
 from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.reconstruction_error import RULE as ERROR
 from pytest_draft.policy.rules import COMPARED
@@ -36,7 +36,10 @@ class Enough:
         if self._fails(examination):
             return True
         bar = rules.get(ERROR.id, {}).get("max_error_of_split_half")
-        return bar is not None and GUESSED * informed.shrinks * informed.of_split_half > bar
+        if bar is None:
+            return False
+        helped = informed.matched_error < (1 - ADDED) * informed.matched_error_without_file
+        return GUESSED * informed.shrinks * informed.of_split_half > bar or not helped
 
     def decided(self, examination: Examination) -> str | None:
         """Return why nothing can change the verdict any more; None where something can.
@@ -50,7 +53,9 @@ class Enough:
         verdict = verdict_of((check.result, check.counts) for check in checks)
         if verdict == "passed":
             return (
-                "no attacker can cross a threshold" if all(check.result != "inconclusive" for check in checks) else None
+                "none of the attackers considered can cross a threshold"
+                if all(check.result != "inconclusive" for check in checks)
+                else None
             )
         if verdict == "failed":
             return next(f"the rule {one.rule} has failed" for one in checks if one.counts and one.result == "failed")

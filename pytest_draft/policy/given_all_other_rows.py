@@ -9,6 +9,8 @@ from pytest_draft.policy.bar import Bar
 from pytest_draft.policy.ideal import ADDED
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
 
+_ROUNDING = 1e-9  # errors are sums of fractions
+
 
 def check(examination: Examination, thresholds: Thresholds) -> Outcome:
     """Fail when guesses by the file come too close, or when it tells too many rows whole, or numbers exactly."""
@@ -19,6 +21,8 @@ def check(examination: Examination, thresholds: Thresholds) -> Outcome:
     outcomes = []
     if (share := thresholds.get("max_error_of_split_half")) is not None:
         outcomes += [_error(found, on, share) for found, on in _judged(examination, informed)]
+    if (share := thresholds.get("max_row_error_of_without_file")) is not None:
+        outcomes.append(_row_by_row(informed, share))
     if (share := thresholds.get("max_told_rows_share")) is not None:
         outcomes.append(_determined(informed, share))
     if (share := thresholds.get("max_exact_values_share")) is not None and informed.exact_numeric is not None:
@@ -40,19 +44,35 @@ def _judged(examination: Examination, informed: Informed) -> list[tuple[Informed
 
 
 def _error(informed: Informed, on: str, share: float) -> Outcome:
-    bar = share * informed.split_half_error
+    """Judge guesses after matching, beside other rows like these and what is guessed without the file."""
+    others = informed.split_half_error
+    without = min(informed.matched_error_without_file, informed.without_file * others)
+    reached = min(informed.matched_error, without)
+    at, where_from = share * others, f"{share:g} x {others:.4f}, that of other rows like these"
+    if (1 - ADDED) * without < at:
+        at, where_from = (1 - ADDED) * without, f"{1 - ADDED:g} x {without:.4f}, what somebody gets without the file"
     shown = (
-        f"knowing all other rows, an attacker guesses each row with an error of {informed.matched_error:.4f} after "
-        f"matching{on}{_sample_note(informed)}; without the file: {informed.matched_error_without_file:.4f}"
+        f"knowing all other rows, an attacker guesses each row with an error of {reached:.4f} after "
+        f"matching{on}{_sample_note(informed)}; without the file: {without:.4f}"
     )
-    if informed.matched_error > (1 - ADDED) * informed.matched_error_without_file:
-        return Outcome("passed", f"{shown}, so the file helps by at most a tenth")
-    others = f"{informed.split_half_error:.4f}, that of other rows like these"
-    fails_at = f"the check fails at {bar:.4f} or less ({share:g} x {others})"
-    if informed.of_split_half <= share:
-        by = f"crossed by {bar - informed.matched_error:.4f}"
-        return Outcome("failed", f"{shown}; {fails_at}, {by}")
-    return Outcome("passed", f"{shown}; {fails_at}")
+    if not on:
+        shown += f" (row by row: {informed.error:.4f}, and {informed.error_without_file:.4f} without)"
+    bar = Bar(at, f"the check fails at {at:.4f} or less ({where_from})", fails="at most", rounding=_ROUNDING)
+    if reached >= (1 - ADDED) * without:
+        return Outcome("passed", f"{shown}, so the file helps by at most a tenth after matching; {bar.said}")
+    return bar.judge(reached, shown)
+
+
+def _row_by_row(informed: Informed, share: float) -> Outcome:
+    """Judge guesses of each row beside the row itself, which no matching pairs with another one."""
+    at = share * informed.error_without_file
+    shown = (
+        f"knowing all other rows, an attacker guesses each row with an error of {informed.error:.4f}, row by row"
+        f"{_sample_note(informed)}; without the file: {informed.error_without_file:.4f}"
+    )
+    return Bar(at, f"the check fails at {at:.4f} or less ({share:g} x that)", fails="at most").judge(
+        informed.error, shown
+    )
 
 
 def _determined(informed: Informed, share: float) -> Outcome:
@@ -104,6 +124,10 @@ RULE = Rule(
     keys={
         "max_error_of_split_half": Key.error(
             "fail when whoever knows all other rows guesses each within this share of the split-half error"
+        ),
+        "max_row_error_of_without_file": Key.error(
+            "fail when whoever knows all other rows guesses each, row by row, within this share of their error without "
+            "the file"
         ),
         "max_told_rows_share": Key.share(
             "fail when whoever knows all others is told a larger share whole of the rows not guessed without the file"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from pytest_draft.facts.ambiguity import Ideal
+from pytest_draft.facts.ambiguity import Attacker, Ideal
 from pytest_draft.facts.findings import Findings, Part
 from pytest_draft.facts.informed import Informed
 from pytest_draft.policy.bar import Bar
@@ -27,6 +27,14 @@ ENOUGH_BITS = 60.0
 DEVIATIONS = 2.0
 """The most rows that anybody can expect to meet are a mean over datasets, of which the truth is one: an attack can meet
 more by chance, by about so many standard deviations of rows that are met one by one."""
+
+FORESEEN = 0.95
+"""What somebody gets who knows other people's rows is a mean over tables: on one table they may come to so many times
+that error."""
+
+LIMIT = 0.75
+"""The error that a report calls a limit is at most so many times that: with the file or without, what other people's
+rows get differs from table to table."""
 
 GUESSED = 0.9
 """What somebody gets who knows all other rows is that of some guessers; another one may come to so many times their
@@ -46,7 +54,42 @@ def ideals_of(part: Part) -> list[Ideal]:
     known = [] if part.ideal is None else [part.ideal]
     if part.informed is None or error is None or rows is None:
         return known
-    return [_informed_ideal(part, part.informed, error, rows), *known]
+    people = _people(part, part.informed, error)
+    return [_with(one, people) for one in (_informed_ideal(part, part.informed, error, rows), *known)]
+
+
+def _with(ideal: Ideal, people: Sequence[Attacker]) -> Ideal:
+    """Return an ideal that is no limit for some attackers, with these: nobody's limit excludes what they get."""
+    if not people:
+        return ideal
+    nearest = min(people, key=lambda one: one.least_error)
+    most = max(one.most_perfect_rows for one in people)
+    closer = LIMIT * nearest.least_error < ideal.least_error
+    return replace(
+        ideal,
+        least_error=min(ideal.least_error, LIMIT * nearest.least_error),
+        error_without_file=LIMIT * nearest.error_without_file if closer else ideal.error_without_file,
+        most_perfect_rows=max(ideal.most_perfect_rows, most),
+        attackers=(*ideal.attackers, *people),
+    )
+
+
+def without_file(part: Part) -> float | None:
+    """Return the least error that anybody considered gets of a part without the file; None where that is not known.
+
+    Other rows like these, as many as there are, as they are or in proportion to how frequent they are, and the guess of
+    somebody who knows all rows but one.
+    """
+    if part.informed is None or part.split_half.error is None:
+        return None
+    return part.informed.without_file * part.informed.shrinks * part.split_half.error
+
+
+def rows_without_file(part: Part) -> float:
+    """Return the most rows that anybody considered meets perfectly without the file."""
+    base = part.split_half.perfect_rows or 0.0
+    drawn = [] if part.informed is None else [one for one in part.informed.population if not one.measured]
+    return max([base, *(one.near_rows_without_file * part.n_rows for one in drawn)])
 
 
 def by_error(part: Part) -> list[Ideal]:
@@ -73,15 +116,62 @@ def _informed_ideal(part: Part, informed: Informed, split_half: float, base: flo
     if informed.exact_numeric is not None and part.exact is not None:
         added = _added(informed.exact_numeric, informed.exact_numeric_without_file or 0.0)
         exact = max(part.exact.split_half + added * (1 - part.exact.split_half), part.exact.share)
-    among_all = informed.shrinks * split_half
-    guessed = min(informed.of_split_half, _MOST) * among_all
-    most = base + _added(informed.near_rows, informed.near_rows_without_file) * (part.n_rows - base)
-    return Ideal(
-        least_error=GUESSED * min(guessed, part.error.upper),
-        most_perfect_rows=max(most, float(part.most_perfect_rows or part.perfect_rows)),
-        error_without_file=GUESSED * min(informed.of_split_half_without_file, _MOST) * among_all,
-        most_exact=exact,
+    among_all, n_rows = informed.shrinks * split_half, float(part.n_rows)
+    alone = GUESSED * min(informed.without_file, _MOST) * among_all
+    plain = rows_without_file(part)
+    guessed = GUESSED * min(min(informed.of_split_half, informed.without_file, _MOST) * among_all, part.error.upper)
+    most = base + _added(informed.near_rows, informed.near_rows_without_file) * (n_rows - base)
+    knows_all = Attacker(
+        prior="all other rows",
+        least_error=min(guessed, alone),
+        most_perfect_rows=max(most, plain, float(part.most_perfect_rows or part.perfect_rows)),
+        error_without_file=alone,
+        perfect_rows_without_file=plain,
     )
+    return Ideal(
+        least_error=knows_all.least_error,
+        most_perfect_rows=knows_all.most_perfect_rows,
+        rows=part.n_rows,
+        most_exact=exact,
+        error_without_file=knows_all.error_without_file,
+        perfect_rows_without_file=knows_all.perfect_rows_without_file,
+        attackers=(knows_all,),
+    )
+
+
+def _people(part: Part, informed: Informed, split_half: float) -> list[Attacker]:
+    """Return what those get who know other people's rows, among as many rows as an attack rebuilds."""
+    unit = informed.shrinks * split_half
+    return [
+        Attacker(
+            prior="other rows",
+            least_error=min(FORESEEN * one.of_others, one.of_others_without_file) * unit,
+            most_perfect_rows=one.near_rows * part.n_rows,
+            error_without_file=one.of_others_without_file * unit,
+            perfect_rows_without_file=one.near_rows_without_file * part.n_rows,
+        )
+        for one in informed.population
+    ]
+
+
+def by_other_people(part: Part, bar: Bar) -> list[Outcome]:
+    """Return the failures by those who know other people's rows, where what they use is known to the adversary."""
+    informed, split_half = part.informed, part.split_half.error
+    if informed is None or split_half is None or not informed.proved:
+        return []
+    failed = []
+    for one in informed.population:
+        reached, without = (
+            share * informed.shrinks * split_half for share in (one.of_others, one.of_others_without_file)
+        )
+        if not bar.crossed_by(reached) or reached >= (1 - ADDED) * without:
+            continue
+        shown = (
+            f"somebody who has other people's rows makes them fit the file, and comes as close as {reached:.4f}"
+            f"{part.on}; without the file: {without:.4f}"
+        )
+        failed.append(bar.judge(reached, shown))
+    return failed
 
 
 def _added(share: float, without_file: float) -> float:
@@ -104,8 +194,6 @@ class _Words(NamedTuple):
     passes: str
     passing: Callable[[float], str]
     crossing: Callable[[float], str]
-    of: str = ""
-    """What a figure is of, where that is not what the attack's is of."""
 
 
 def error_of_ideal(attack: Outcome, bar: Bar, ideal: Ideal, reached: float) -> Outcome:
@@ -122,12 +210,11 @@ def rows_of_ideal(attack: Outcome, bar: Bar, ideal: Ideal, part: Part) -> Outcom
 
     Numbers of rows are whole: what passes is rounded down, and up what may cross the bar.
     """
-    of = f" of all {part.ideal_rows:,} rows" if ideal is part.ideal and part.ideal_rows is not None else ""
     if _too_few(ideal, part.perfect_rows, part.n_rows):
-        return _distrusted(attack, f"{_fewer(ideal.most_perfect_rows)}{of or ' rows'}")
+        return _distrusted(attack, f"{_fewer(ideal.most_perfect_rows)} rows")
     attackers = (ideal, *(ideal.attackers or (ideal,)))
     best, *each = [_Gets(one.most_perfect_rows, one.perfect_rows_without_file) for one in attackers]
-    words = _Words("rebuild", "rebuilds more than", _fewer, _more, of)
+    words = _Words("rebuild", "rebuilds more than", _fewer, _more)
     bar = replace(bar, rounding=_ROUNDING)
     return _of_attackers(attack, bar, best, each, words, missing=lambda rows: part.n_rows - rows)
 
@@ -168,9 +255,9 @@ def _of_attackers(
     if attack.result != "passed" or added:
         nearest = min(added, default=best, key=lambda one: missing(one.with_file))
         beside = "" if nearest.without is None else f" (without the file: {words.passing(nearest.without)})"
-        may = f"a better attack might {words.may} {words.crossing(nearest.with_file)}{words.of}{beside}"
+        may = f"a better attack might {words.may} {words.crossing(nearest.with_file)}{beside}"
         return Outcome("inconclusive", f"{attack.sentence}; {may}")
-    said = f"{attack.sentence}; no attacker {words.passes} {words.passing(best.with_file)}{words.of}"
+    said = f"{attack.sentence}; none of the attackers considered {words.passes} {words.passing(best.with_file)}"
     if crossing:
         pairs = [(words.crossing(one.with_file), words.passing(one.without or 0.0)) for one in crossing]
         listed = ", ".join(f"{reached} with it, {guessed} without" for reached, guessed in pairs)
@@ -179,7 +266,7 @@ def _of_attackers(
 
 
 def _distrusted(attack: Outcome, thought: str) -> Outcome:
-    why = f"no attacker was expected to get past {thought}, so that limit is wrong, and no pass rests on it"
+    why = f"nobody considered was expected to get past {thought}, so that limit is wrong, and no pass rests on it"
     return Outcome("inconclusive", f"{attack.sentence}; {why}")
 
 

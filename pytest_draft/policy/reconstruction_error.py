@@ -9,7 +9,7 @@ from pytest_draft.facts.findings import Findings, Part
 from pytest_draft.facts.slices import Measured, SliceFigures
 from pytest_draft.policy.bar import Bar, bound
 from pytest_draft.policy.held import Held, by_attack, by_best_attack, deciding, of_labelled, of_parts
-from pytest_draft.policy.ideal import by_error, error_of_ideal
+from pytest_draft.policy.ideal import ADDED, by_error, by_other_people, error_of_ideal, without_file
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds
 from pytest_draft.policy.thresholds_on_slices import named, of_slices
 
@@ -42,12 +42,14 @@ def _held(findings: Findings, thresholds: Thresholds) -> list[Held]:
 
 def _judge_part(part: Part, thresholds: Thresholds) -> list[Held]:
     by_ideal = partial(error_of_ideal, reached=part.error.upper)
-    return [Held.by(found, bar, by_error(part), by_ideal) for found, bar in _of_part(part, thresholds)]
+    judged = _of_part(part, thresholds)
+    others = [Held(one, ()) for _, bar in judged if bar is not None for one in by_other_people(part, bar)]
+    return [*(Held.by(found, bar, by_error(part), by_ideal) for found, bar in judged), *others]
 
 
 def _of_part(part: Part, thresholds: Thresholds) -> list[tuple[Outcome, Bar | None]]:
     meant = _of(part.absolute, thresholds)
-    return _against(part.error, part.split_half.error, part.random_error, part.on, meant)
+    return _against(part.error, part.split_half.error, part.random_error, part.on, meant, without_file(part))
 
 
 def _judge_slice(figures: SliceFigures, measured: Measured, thresholds: Thresholds) -> list[Outcome]:
@@ -66,7 +68,12 @@ def _spared(measured: Measured) -> float:
 
 
 def _against(
-    error: Distance, split_half: float | None, random: float | None, on: str, thresholds: Thresholds
+    error: Distance,
+    split_half: float | None,
+    random: float | None,
+    on: str,
+    thresholds: Thresholds,
+    without: float | None = None,
 ) -> list[tuple[Outcome, Bar | None]]:
     """Return what each threshold says of an error, and its bar; None without the baseline that makes it."""
     outcomes: list[tuple[Outcome, Bar | None]] = []
@@ -83,6 +90,9 @@ def _against(
             continue
         at, share = thresholds[key] * baseline, thresholds[key]
         where_from = f" ({share:g} x {baseline:.4f}, that of {name}{' there' * bool(on)})" if name else ""
+        if key == "max_error_of_split_half" and without is not None and (1 - ADDED) * without < at:
+            at = (1 - ADDED) * without
+            where_from = f" ({1 - ADDED:g} x {without:.4f}, what somebody gets without the file{' there' * bool(on)})"
         fails_at = f"the check fails at {at:.4f} or less{where_from}"
         bar = Bar(at, fails_at, fails="at most", rounding=_ROUNDING)
         outcomes.append((_judged(error, bar, on), bar))

@@ -310,9 +310,7 @@ def _ambiguity(findings: Findings | None) -> dict[str, Any] | None:
     if findings is None or findings.ambiguity is None:
         return None
     ideal = [
-        {"on": part.on, "scale": part.scale, "rows": part.ideal_rows or part.n_rows, **asdict(part.ideal)}
-        for part in findings.judged
-        if part.ideal is not None
+        {"on": part.on, "scale": part.scale, **asdict(part.ideal)} for part in findings.judged if part.ideal is not None
     ]
     return {**asdict(findings.ambiguity), "ideal": ideal}
 

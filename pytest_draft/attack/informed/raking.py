@@ -1,0 +1,110 @@
+"""Other people's rows, reweighted until they give what a file says of its own: in go rows and sums, out come weights.
+
+Somebody who knows the population, and nobody's row in the file, takes other people's rows for as likely as they are
+frequent. The file says how many rows of each class lie in each leaf, or what their targets sum to. The most likely
+frequencies behind such sums are those of a normal distribution with the mean and the covariance of a sample, given the
+sums: one linear system, whatever rows sum up to. (Raking, or iterative proportional fitting, solves the same for counts
+that are exact: Deming and Stephan, Annals of Mathematical Statistics 1940. This solves it for draws, too.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import linalg, sparse
+
+from pytest_draft.arrays import FloatArray, IntArray, Rows
+
+_LEAST_VARIANCE = 1e-2
+"""Rows squared that are added to each variance, so that sums which follow from others do no harm."""
+
+
+def raked(
+    leaves: Sequence[IntArray],
+    values: FloatArray,
+    weight: FloatArray,
+    n_rows: int,
+    sums: Sequence[FloatArray],
+    noise: FloatArray,
+) -> FloatArray:
+    """Return how many rows of each kind there are, in expectation, given what the rows of each leaf sum to.
+
+    Parameters
+    ----------
+    leaves : sequence of ndarray of int64, shape (n_kinds,)
+        By tree, the leaf of each kind of row.
+    values : ndarray of float64, shape (n_kinds, n_values)
+        What a row of each kind adds to the sums of its leaf: a one for its class, or a one and its target.
+    weight : ndarray of float64, shape (n_kinds,)
+        How frequent each kind is; only the proportions matter.
+    n_rows : int
+        Rows behind the sums.
+    sums : sequence of ndarray of float64, shape (n_leaves, n_values)
+        By tree. Of draws, those of one draw a row, on average.
+    noise : ndarray of float64, shape (n_trees,)
+        How much the draws of a tree vary: the mean square of how far the number of a row's draws is from 1; 0 where
+        each tree saw each row once.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_kinds,)
+        Not negative.
+    """
+    share = weight / weight.sum()
+    tables, observed, of_tree = [], [], []
+    kinds = np.arange(len(share))
+    for t, (leaf, told) in enumerate(zip(leaves, sums, strict=True)):
+        for value, column in zip(values.T, told.T, strict=True):
+            tables.append(sparse.csr_array((value, (leaf, kinds)), shape=(len(told), len(share))))
+            observed.append(column)
+            of_tree.append(np.full(len(told), t))
+    table, tree = sparse.vstack(tables).tocsr(), np.concatenate(of_tree)
+    weighted = table.multiply(share).tocsr()
+    mean = weighted.sum(axis=1)
+    covariance = n_rows * ((weighted @ table.T).toarray() - np.outer(mean, mean))
+    scale = np.sqrt(np.maximum(np.diag(covariance) / n_rows, 1e-12))  # sums of targets have any unit
+    scale = np.where(scale > 1, scale, 1.0)
+    covariance += noise[tree][:, None] * covariance * (tree[:, None] == tree)
+    covariance += np.diag(_LEAST_VARIANCE * scale**2)
+    surprise = (np.concatenate(observed) - n_rows * mean) / scale
+    solved = linalg.solve(covariance / np.outer(scale, scale), surprise, assume_a="pos") / scale
+    shift = table.T @ solved
+    frequency: FloatArray = np.maximum(n_rows * share * (1 + shift - share @ shift), 0.0)
+    return frequency
+
+
+def rounded(frequency: FloatArray, n_rows: int, order: IntArray | None = None) -> IntArray:
+    """Return whole numbers of rows that sum to `n_rows`, near to frequencies in proportion.
+
+    Parameters
+    ----------
+    frequency : ndarray of float64, shape (n_kinds,)
+        Not negative, and not all zero.
+    order : ndarray of int64, shape (n_kinds,), or None
+        Kinds that stand in for each other follow each other there: where each has less than a row, every so many get
+        one, so that groups of kinds keep their size. None gives the remaining rows to the largest remainders.
+    """
+    exact = frequency * (n_rows / frequency.sum())
+    if order is not None:
+        ends = np.floor(np.cumsum(exact[order]) + 0.5)
+        ends[-1] = n_rows
+        number = np.empty(len(exact), dtype=np.int64)
+        number[order] = np.diff(ends, prepend=0.0)
+        return number
+    whole: IntArray = np.floor(exact + 1e-9).astype(np.int64)
+    left = n_rows - int(whole.sum())
+    whole[np.argsort(whole - exact, kind="stable")[: max(left, 0)]] += 1
+    return whole
+
+
+def counted(leaf: IntArray, values: FloatArray, times: FloatArray, n_leaves: int) -> FloatArray:
+    """Return what rows sum to in each leaf, shape (n_leaves, n_values)."""
+    columns = [np.bincount(leaf, value * times, minlength=n_leaves) for value in values.T]
+    return np.column_stack(columns)
+
+
+def chosen(rows: Rows, number: IntArray) -> Rows:
+    """Return each kind of row as often as it is counted, shape (n_rows, n_columns)."""
+    repeated: Rows = np.repeat(rows, number, axis=0)
+    return repeated
