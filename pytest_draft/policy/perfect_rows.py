@@ -170,7 +170,7 @@ def _judge_values(part: Part, share: float) -> Held:
         what = f"{ideal.most_exact:.1%} of the numeric values exactly{part.on}"
         between = f"the attack rebuilds {exact.share:.1%}, and a better one might rebuild {what}"
         reached = (exact.share, ideal.most_exact)
-        return bar.judge(reached, f"no attacker rebuilds more than {what}", between=between)
+        return bar.judge(reached, f"none of the attackers considered rebuilds more than {what}", between=between)
 
     tightest_first = sorted(ideals_of(part), key=lambda one: 1.0 if one.most_exact is None else one.most_exact)
     return Held.by(attack, bar, tightest_first, of_ideal)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from pytest_draft.policy.ideal import ADDED
 from pytest_draft.report.result import Result
 
 Bounds = list[float]
@@ -41,6 +42,9 @@ def error_bar(result: Result) -> float | None:
     for key, baseline in (("max_error_of_split_half", "split_half_error"), ("max_error_of_random", "random_error")):
         if key in rule and metrics[baseline] is not None:
             bars.append(rule[key] * metrics[baseline])
+            without = metrics.get("error_without_file")
+            if baseline == "split_half_error" and without is not None:
+                bars[-1] = min(bars[-1], (1 - ADDED) * without)
     return max(bars, default=None)
 
 

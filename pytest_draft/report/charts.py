@@ -71,7 +71,7 @@ def _errors(result: Result) -> Chart | None:
         return None
     rows = [_Row("the attack", span(bounds, ".4f") or "", bounds[0], bounds[1], attack=True)]
     if (known := limit(result)) is not None and limits(least := known["least_error"]):
-        rows.append(_Row("no attacker gets closer", f"{least:.4f}", least, least))
+        rows.append(_Row("no closer, all considered", f"{least:.4f}", least, least))
     rows += _baselines(metrics, ("split_half_error", "median_error", "random_error"), "{:.4f}")
     bar = error_bar(result)
     return _dots(
@@ -107,7 +107,7 @@ def _perfect_rows(result: Result) -> Chart | None:
         return None
     rows = [_Row("the attack", f"{span(bounds, ',')} of {most:,}", bounds[0], bounds[1], attack=True)]
     if (known := limit(result)) is not None and (bound := whole(known["most_perfect_rows"])) < most:
-        rows.append(_Row("no attacker rebuilds more", f"{bound:,}", bound, bound))
+        rows.append(_Row("no more, all considered", f"{bound:,}", bound, bound))
     rows += _baselines(metrics, ("split_half_perfect_rows", "expected_perfect_rows"), "{:,.0f}")
     bar = perfect_bar(result)
     return _dots(

@@ -21,8 +21,9 @@ HOW_TO_READ = (
 )
 
 NO_PROOF = (
-    "A passed check says that no attacker we consider crosses the policy's threshold, or only one whom the file brings "
-    "at most a tenth closer. Where a limit for all of them is known, it is given; else this attack ran to its end."
+    "Passed: none of the attackers considered gets past the threshold, or they would get nearly as far without this "
+    "file. They are this attack, somebody who knows all rows but one, somebody who knows other people's rows, and "
+    "somebody who knows all tables that explain the file (docs/explanation/verdict.md, 'Who is considered')."
 )
 
 _MOST_PATHS = 6  # attributes that are named of those that were not read; of the others it is told how many there are
