@@ -159,10 +159,19 @@ class Informed:
         return error / self.split_half_error
 
     @property
+    def least_determined_rows(self) -> float:
+        """The least that `told_rows` can be of all rows: Wilson's lower limit where these are a sample."""
+        return self._of_all_rows(-_DEVIATIONS)
+
+    @property
     def most_determined_rows(self) -> float:
         """The most that `told_rows` can be of all rows: Wilson's upper limit where these are a sample."""
+        return self._of_all_rows(_DEVIATIONS)
+
+    def _of_all_rows(self, deviations: float) -> float:
         if self.rows == self.of_rows:
             return self.told_rows
         share, n = self.told_rows, self.rows
-        half = math.sqrt(share * (1 - share) / n + (_DEVIATIONS / (2 * n)) ** 2)
-        return min(1.0, (share + _DEVIATIONS**2 / (2 * n) + _DEVIATIONS * half) / (1 + _DEVIATIONS**2 / n))
+        half = math.sqrt(share * (1 - share) / n + (deviations / (2 * n)) ** 2)
+        limit = (share + deviations**2 / (2 * n) + deviations * half) / (1 + deviations**2 / n)
+        return min(1.0, max(0.0, limit))
