@@ -282,3 +282,13 @@ def test_the_report_holds_all_of_it_and_the_schema_knows_it():
     for name in ("told_rows", "columns"):
         less = {key: value for key, value in report["results"][0]["given_all_other_rows"].items() if key != name}
         assert not Draft202012Validator(part).is_valid(less)
+
+
+@pytest.mark.parametrize("blocks", [None, [], [{"block_size": 8, "neighbours": True, "rows": 80, "determined": 12}]])
+def test_rows_in_blocks_that_earlier_reports_tell_are_still_valid_and_not_said(blocks):
+    report = reported()
+    said = ambiguity.sentences(report["results"][0])
+    report["results"][0]["ambiguity"] |= {"set_aside": 1, "determined": blocks}
+    part = {"$defs": schema()["$defs"], "$ref": "#/$defs/ambiguity"}
+    Draft202012Validator(part).validate(report["results"][0]["ambiguity"])
+    assert ambiguity.sentences(report["results"][0]) == said
