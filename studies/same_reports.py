@@ -41,8 +41,8 @@ RENAMED: Mapping[str, str] = {
 """Keys of schema version 1, and what they are called in version 2 (see CHANGELOG)."""
 
 REMOVED = frozenset({"engine", "anytime", "split_half_quantiles", "restored", "set_aside", "determined"})
-"""Keys that are gone: who attacked (this package), what was always null, what counts were restored from, and rows that a
-file determines in blocks.
+"""Keys that are gone: who attacked (this package), what was always null, what counts were restored from, and what rows
+are determined in blocks.
 """
 
 EFFORT, SECONDS = 1.0, 600.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -92,6 +93,7 @@ class _Look:
         }
         box = self._stop.timebox.first(MOVING_SHARE)
         bits = max(chain.bits(lambda: self._stop.now(box)) for chain in chains.values())
+        bits_ended = not self._stop.now(box)
         steps = 0
         few = LEAST_SAMPLES * PARAMETERS.rows_a_turn
         # A turn draws as many rows, however few there are: a small table takes as many turns as samples are kept.
@@ -106,7 +108,7 @@ class _Look:
             return None
         left = unchanged(chains.values(), moving)
         facts = facts_of(sampled, truth.domain, values.rows, bits, left, self._stop.timebox)
-        return Alternatives(sampled, facts)
+        return Alternatives(sampled, replace(facts, bits_ended=bits_ended))
 
     def _moving(self, truth: ExplainedRows) -> IntArray:
         """Return the rows that move: all, or neighbourhoods of some."""

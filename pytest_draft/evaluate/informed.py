@@ -106,7 +106,8 @@ class KnownOthers:
     proved: bool
     """As in `Informed`."""
     bits: float
-    """As in `Informed`."""
+    bits_ended: bool = True
+    """`bits` and `bits_ended`: as in `Informed`."""
 
     def __repr__(self) -> str:
         return f"KnownOthers({len(self.rows)} rows, not shown)"
@@ -210,6 +211,7 @@ class KnownOthers:
             near_rows_without_file=float(each.near_without_file.all(axis=1).mean()),
             proved=self.proved,
             bits=self.bits,
+            bits_ended=self.bits_ended,
             exact_numeric=float(self.exact[:, numeric].mean()) if numeric else None,
             exact_numeric_without_file=float(self.exact_without_file[:, numeric].mean()) if numeric else None,
             row_errors=hundredths(each.error),
@@ -361,7 +363,10 @@ def known_others(
         others = looked_at[theirs]
         guesses, without_file = (_guesses_of_half(one, everyone, mine, others, weights, rng) for one in (held, nothing))
         halves.append(Half(looked_at[mine], guesses, without_file, rows[others]))
-    truth = rows[looked_at]
+    truth, bits, bits_ended = rows[looked_at], 0.0, True
+    if draws_known:
+        of_halves = held.only(np.sort(order[: 2 * size]))
+        bits, bits_ended = _bits(forest, everyone, of_halves, known, extremes, timebox)
     with_file, without = (guesses_of(one, everyone, all_of_them, donors) for one in (held, nothing))
     exact, exact_without = (
         _exact(guesses, Guesser(one, rows, donors, weights), truth)
@@ -378,9 +383,8 @@ def known_others(
         is_numeric=np.array([attribute.kind == "numeric" for attribute in domain.attributes]),
         halves=tuple(halves),
         proved=proved,
-        bits=0.0
-        if not draws_known
-        else _bits(forest, everyone, held.only(np.sort(order[: 2 * size])), known, extremes, timebox),
+        bits=bits,
+        bits_ended=bits_ended,
     )
 
 
@@ -391,8 +395,8 @@ def _bits(
     known: Sequence[int],
     extremes: Extremes | None,
     timebox: TimeBox,
-) -> float:
-    """Return how many bits the file leaves open of some rows at least, each staying in all its leaves."""
+) -> tuple[float, bool]:
+    """Return how many bits the file leaves open of rows in all their leaves, at least, and whether the count ended."""
     domain = held.domain
     truth = explained(
         forest,
@@ -405,7 +409,7 @@ def _bits(
         in_time=timebox.require,
     )
     if truth is None:
-        return 0.0
+        return 0.0, True
     between = 0.0
     if forest.gaps:
         ends = ends_of_gaps(forest, domain, everyone.rows)
@@ -413,7 +417,7 @@ def _bits(
         truth = replace(truth, fixed=truth.fixed | of_attribute)
         between = _bits_between_gaps(held, everyone.rows, ends)
     with timebox.flag() as stop:
-        return max(between, cell_bits(truth, held.rows, stop))
+        return max(between, cell_bits(truth, held.rows, stop)), not stop[0]
 
 
 def _bits_between_gaps(held: Held, rows: Rows, ends: BoolArray) -> float:

@@ -93,6 +93,8 @@ class Ambiguity:
     """Whether the samples had stopped moving away from the truth; else they lie nearer than they should, which is on
     the safe side.
     """
+    bits_ended: bool = True
+    """Whether counting them ended; else the time cut it short, and there may be many more."""
 
     def __post_init__(self) -> None:
         require_not_negative(samples=self.samples, bits=self.bits, distance=self.distance)

@@ -112,6 +112,8 @@ class Informed:
     """`exact_numeric` and `exact_numeric_without_file`: share of the numeric values that are guessed exactly; None
     without any.
     """
+    bits_ended: bool = True
+    """Whether counting them ended; else the time cut it short, and there may be many more."""
     row_errors: tuple[float, ...] | None = None
     """Length 101. Quantiles of the rows' errors, as in `Findings.row_errors`."""
     columns: tuple[InformedColumn, ...] = ()

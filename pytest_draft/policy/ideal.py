@@ -185,11 +185,20 @@ def _distrusted(attack: Outcome, thought: str) -> Outcome:
 
 def of_bits(findings: Findings) -> list[Outcome]:
     """Return why so few datasets explain the file that an attacker can try them all; nothing where there are enough."""
-    known = [found.bits for found in (findings.ambiguity, findings.informed) if found is not None]
-    if not known or max(known) >= ENOUGH_BITS:
+    known = [found for found in (findings.ambiguity, findings.informed) if found is not None]
+    most = max((found.bits for found in known), default=ENOUGH_BITS)
+    if most >= ENOUGH_BITS:
         return []
-    why = (
-        f"only 2^{max(known):.0f} datasets are known to explain the file; if these are all, an attacker can train on "
-        f"each and see which one gives this file; a pass needs 2^{ENOUGH_BITS:.0f}"
+    many, needed = f"2^{most:.0f}" if most >= 1 else "2", f"a pass needs 2^{ENOUGH_BITS:.0f}"
+    if not all(found.bits_ended for found in known):
+        when = f"when {many} datasets were known to" if most else "before it was counted how many datasets"
+        why = f"the time ran out {when} explain the file: give it more with --draft-budget; {needed}"
+        return [Outcome("inconclusive", why)]
+    few = (
+        f"{many} datasets are known to explain the file"
+        if most
+        else "one dataset is known to explain the file, the true one"
     )
+    tried = "if these are all" if most else "if there is no other"
+    why = f"only {few}; {tried}, an attacker can train on each and see which one gives this file; {needed}"
     return [Outcome("inconclusive", why)]

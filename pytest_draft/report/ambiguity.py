@@ -141,7 +141,9 @@ def short(result: Result) -> Iterator[str]:
         many = _many(found["bits"])
         yield f"At least {many} datasets explain the file equally well{differ}. The true one is among them."
     elif found["unchanged_rows"] == 1:
-        yield "No other dataset that explains the file was found: perhaps there is none."
+        ended = found.get("bits_ended", True)  # not in reports of earlier versions
+        so = ": perhaps there is none" if ended else " before the time ran out"
+        yield f"No other dataset that explains the file was found{so}."
 
 
 def _details(result: Result) -> Iterator[str]:

@@ -167,6 +167,35 @@ def test_too_few_datasets_can_be_tried_one_by_one():
     assert "2^12 datasets" in check_rule(few, default_policy(), "reconstruction-error").sentence
 
 
+@pytest.mark.parametrize(
+    ("bits", "ended", "said"),
+    [
+        (0.0, True, "only one dataset is known to explain the file, the true one; "),
+        (0.4, True, "only 2 datasets are known to explain the file; "),
+        (3.0, True, "only 2^3 datasets are known to explain the file; "),
+        (0.0, False, "the time ran out before it was counted how many datasets explain the file: "),
+        (12.0, False, "the time ran out when 2^12 datasets were known to explain the file: "),
+    ],
+)
+@pytest.mark.parametrize("of", ["other datasets", "all other rows", "both"])
+def test_how_many_datasets_are_known_is_said_and_that_the_time_ended_the_count(bits, ended, said, of):
+    counted = {"bits": bits, "bits_ended": ended}
+    examination = found(
+        ambiguity=None if of == "all other rows" else replace(MANY, **counted),
+        informed=None if of == "other datasets" else replace(INFORMED, matched_error=0.19, **counted),
+    )
+    sentence = check_rule(examination, default_policy(), "reconstruction-error").sentence
+    assert sentence.startswith(said)
+    assert "2^0" not in sentence
+    assert ("--draft-budget" in sentence.partition(SLOW)[0]) == (not ended)
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_a_count_that_the_time_ended_is_enough_where_another_one_is(ended):
+    cut = replace(MANY, bits=0.0, bits_ended=ended)
+    assert result(found(ambiguity=cut, informed=replace(INFORMED, matched_error=0.19))) == "passed"
+
+
 def test_an_attack_that_rebuilds_all_rows_needs_no_bound():
     whole = {"error": Distance(0.0, 0.0, 0.0), "perfect_rows": 40, "singled_out_rows": 30}
     told = found(None, None, (), (), informed=replace(INFORMED, bits=0.0))

@@ -163,6 +163,14 @@ def test_the_number_of_datasets_is_never_more_than_was_proved(bits, told):
     assert any(told in one for one in ambiguity.short(result(found=replace(AMBIGUITY, bits=bits))))
 
 
+@pytest.mark.parametrize("ended", [True, False])
+def test_that_no_other_dataset_was_found_is_no_sign_where_the_time_ended_the_count(ended):
+    found = replace(AMBIGUITY, bits=0.0, bits_ended=ended, unchanged_rows=1.0)
+    told = " ".join(ambiguity.short(result(found=found)))
+    assert ("perhaps there is none" in told) == ended
+    assert ("No other dataset that explains the file was found before the time ran out." in told) != ended
+
+
 def test_a_file_that_holds_the_rows_says_that_no_other_dataset_was_found():
     found = replace(AMBIGUITY, bits=0.0, unchanged_rows=1.0, mixed=True)
     told = ambiguity.sentences(result(found=found))
