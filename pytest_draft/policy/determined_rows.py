@@ -11,7 +11,8 @@ from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds
 def check(examination: Examination, thresholds: Thresholds) -> Outcome:
     """Fail when a larger share of the rows is proved: to whoever knows all others, or by the file alone."""
     bar = thresholds["max_determined_share"]
-    outcome = _judged(examination, Bar(bar, f"the policy lets a file determine at most {bar:.1%}", ".1%"))
+    allowed = Bar(bar, f"the policy lets a file determine at most {bar:.1%}", ".1%", by_proof=True)
+    outcome = _judged(examination, allowed)
     if outcome.result == "passed" and (examination.doubts or CUT_SHORT in examination.shortfalls):
         return Outcome("inconclusive", "; ".join(dict.fromkeys(examination.reasons)))
     return outcome

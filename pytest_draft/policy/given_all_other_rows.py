@@ -45,14 +45,16 @@ def _error(informed: Informed, on: str, share: float) -> Outcome:
         f"knowing all other rows, an attacker guesses each row with an error of {informed.matched_error:.4f} after "
         f"matching{on}{_sample_note(informed)}; without the file: {informed.matched_error_without_file:.4f}"
     )
-    if informed.matched_error > (1 - ADDED) * informed.matched_error_without_file:
-        return Outcome("passed", f"{shown}, so the file helps by at most a tenth")
+    most = (1 - ADDED) * informed.matched_error_without_file
+    close = Bar(min(bar, most), "").close_to(informed.matched_error)
+    if informed.matched_error > most:
+        return Outcome("passed", f"{shown}, so the file helps by at most a tenth", close=close)
     others = f"{informed.split_half_error:.4f}, that of other rows like these"
     fails_at = f"the check fails at {bar:.4f} or less ({share:g} x {others})"
     if informed.of_split_half <= share:
         by = f"crossed by {bar - informed.matched_error:.4f}"
-        return Outcome("failed", f"{shown}; {fails_at}, {by}")
-    return Outcome("passed", f"{shown}; {fails_at}")
+        return Outcome("failed", f"{shown}; {fails_at}, {by}", close=close)
+    return Outcome("passed", f"{shown}; {fails_at}", close=close)
 
 
 def _determined(informed: Informed, share: float) -> Outcome:
@@ -60,7 +62,7 @@ def _determined(informed: Informed, share: float) -> Outcome:
         f"knowing all other rows, an attacker can work out {informed.told_rows:.1%} of the rows with certainty"
         f"{_sample_note(informed)}, and {informed.told_values:.1%} of the values"
     )
-    return _beyond(shown, "rows", informed.told_rows, informed.near_rows_without_file, share)
+    return _beyond(shown, "rows", informed.told_rows, informed.near_rows_without_file, share, by_proof=True)
 
 
 def _exact(informed: Informed, reached: float, share: float) -> Outcome:
@@ -69,14 +71,14 @@ def _exact(informed: Informed, reached: float, share: float) -> Outcome:
     return _beyond(shown, "values", reached, informed.exact_numeric_without_file or 0.0, share)
 
 
-def _beyond(shown: str, what: str, reached: float, guessed: float, share: float) -> Outcome:
+def _beyond(shown: str, what: str, reached: float, guessed: float, share: float, *, by_proof: bool = False) -> Outcome:
     """Judge a share beside that of the same guesses without the file: so much of the rest is allowed."""
     most = guessed + share * (1 - guessed)
     allowed = (
         f"the policy allows at most {most:.1%} (the {guessed:.1%} of the {what} that are guessed without the file, and "
         f"{100 * share:g} % of the rest)"
     )
-    return Bar(most, allowed, ".1%").judge(reached, shown)
+    return Bar(most, allowed, ".1%", base=guessed, by_proof=by_proof).judge(reached, shown)
 
 
 def _as_known(examination: Examination, informed: Informed, outcome: Outcome) -> Outcome:

@@ -159,12 +159,13 @@ def _of_attackers(
     missing: Callable[[float], float],
 ) -> Outcome:
     """Hold a bar against what each attacker gets; `missing` says what somebody does not get."""
-    crossing = [one for one in each if bar.crossed_by(one.with_file)]
-    added = [
+    helped = [
         one
-        for one in crossing
+        for one in each
         if one.without is None or missing(one.with_file) < (1 - ADDED) * missing(one.without) - _ROUNDING
     ]
+    crossing = [one for one in each if bar.crossed_by(one.with_file)]
+    added = [one for one in crossing if one in helped]
     if attack.result != "passed" or added:
         nearest = min(added, default=best, key=lambda one: missing(one.with_file))
         beside = "" if nearest.without is None else f" (without the file: {words.passing(nearest.without)})"
@@ -175,7 +176,7 @@ def _of_attackers(
         pairs = [(words.crossing(one.with_file), words.passing(one.without or 0.0)) for one in crossing]
         listed = ", ".join(f"{reached} with it, {guessed} without" for reached, guessed in pairs)
         said += f"; whoever gets past the threshold gets nearly as far without the file ({listed})"
-    return Outcome("passed", said)
+    return Outcome("passed", said, close=attack.close or any(bar.close_to(one.with_file) for one in helped))
 
 
 def _distrusted(attack: Outcome, thought: str) -> Outcome:
