@@ -40,8 +40,10 @@ RENAMED: Mapping[str, str] = {
 }
 """Keys of schema version 1, and what they are called in version 2 (see CHANGELOG)."""
 
-REMOVED = frozenset({"engine", "anytime", "split_half_quantiles", "restored"})
-"""Keys that are gone: who attacked (this package), what was always null, and what counts were restored from."""
+REMOVED = frozenset({"engine", "anytime", "split_half_quantiles", "restored", "set_aside", "determined"})
+"""Keys that are gone: who attacked (this package), what was always null, what counts were restored from, and what rows
+are determined in blocks.
+"""
 
 EFFORT, SECONDS = 1.0, 600.0
 """Units of work for each search, and a time box that is never reached."""

@@ -49,8 +49,6 @@ ROOM = 0.003
 """How much larger an adversary's error may be than that of one who knows less, before it is told."""
 
 _PUBLIC = {**TARGETS, "default_credit_numerical": TARGETS["default_credit"]}
-_BLOCK = 8
-"""Rows of the blocks whose share of determined rows is told."""
 
 
 def _mixed() -> pd.DataFrame:
@@ -158,7 +156,7 @@ class Answer:
     most_perfect_rows: float | None
     """`least_error` and `most_perfect_rows`: of the ideal attacker."""
     determined: float | None
-    """Share of determined rows in blocks of 8 rows, the smaller one of any rows and of neighbours."""
+    """Share of the rows that somebody can work out who knows all others; earlier answers looked at blocks of rows."""
     box: float
     seconds: float
     """`box` and `seconds`: seconds of the time box that were used, and of the whole judgement, with what was compiled.
@@ -265,8 +263,7 @@ def _answer(setting: Setting, examination: Examination, floors: Sequence[Examina
     first = next((check for check in checks if check.counts and check.result == verdict != "passed"), None)
     found = examination.findings
     share = policy.rules.get("reconstruction-error", {}).get("max_error_of_split_half")
-    ideal, ambiguity = (getattr(found, name, None) for name in ("ideal", "ambiguity"))
-    blocks = [one for one in (getattr(ambiguity, "determined", None) or ()) if one.block_size == _BLOCK and one.rows]
+    ideal, informed = getattr(found, "ideal", None), examination.informed
     return Answer(
         setting,
         verdict,
@@ -279,7 +276,7 @@ def _answer(setting: Setting, examination: Examination, floors: Sequence[Examina
         None if found is None else found.perfect_rows,
         getattr(ideal, "least_error", None),
         getattr(ideal, "most_perfect_rows", None),
-        min((one.determined / one.rows for one in blocks), default=None),
+        None if informed is None else informed.told_rows,
         examination.seconds,
         seconds,
     )

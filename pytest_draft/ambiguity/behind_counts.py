@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from pytest_draft.ambiguity.alternatives import Alternatives, AlternativesSearch, NotExplainedError, Stop
-from pytest_draft.ambiguity.blocks import left_open
 from pytest_draft.ambiguity.bounds import kept
-from pytest_draft.ambiguity.determined import determined_rows
 from pytest_draft.ambiguity.explained import ExplainedRows, explained
-from pytest_draft.ambiguity.median import median_guess
 from pytest_draft.ambiguity.population import Population, fitted, uniform
 from pytest_draft.ambiguity.sampled import Sampled, facts_of
 from pytest_draft.ambiguity.sampler import PARAMETERS, ExplainingChain, neighbours, unchanged
@@ -20,8 +18,7 @@ from pytest_draft.arrays import IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.domain import Domain
-from pytest_draft.facts.ambiguity import Determined, Prior
-from pytest_draft.matching import differences, encoded_weights, matched_distance
+from pytest_draft.facts.ambiguity import Prior
 from pytest_draft.timebox import TimeBox
 
 ENOUGH_SWEEPS = 300
@@ -39,18 +36,6 @@ LEAST_SAMPLES = 4
 
 MOVING_SHARE = 0.6
 """Share of its time box after which chains stop moving; the rest is for values between midpoints."""
-
-MOSTLY_OPEN = 0.5
-"""An attribute that is open in more than this share of the rows can be set aside where rows are determined: one rare
-flag that few trees test leaves every row open, and hides that all else is determined (COMPAS, 100 trees with at least 5
-rows a leaf: a share of .09 with such a flag, of 1 without)."""
-
-EASILY = 0.5
-"""What is set aside costs whoever guesses it at most this share of the distance to other rows like these: as near as
-the default policy lets an attack come."""
-
-PROOF_SHARE = 0.25
-"""Share of the search's time box in which rows are proved to be determined, before anything else."""
 
 _SECONDS_A_TURN = 0.05
 """Units of work of one turn of a chain."""
@@ -90,10 +75,9 @@ class _Look:
             self._others = state[(state >= 0).all(axis=1)]
         self._unknown, self._within_cells, self._stop = unknown, within_cells, stop
 
-    def alternatives(self, *, prove: bool) -> Alternatives | None:
-        """Prove, move, and give values to what was met."""
+    def alternatives(self) -> Alternatives | None:
+        """Move, and give values to what was met."""
         truth, values = self._truth, self._values
-        proved = self._proved(truth, values) if prove else None
         if self._stop.asked:
             return None
         moving = self._moving(truth)
@@ -109,6 +93,7 @@ class _Look:
         }
         box = self._stop.timebox.first(MOVING_SHARE)
         bits = max(chain.bits(lambda: self._stop.now(box)) for chain in chains.values())
+        bits_ended = not self._stop.now(box)
         steps = 0
         few = LEAST_SAMPLES * PARAMETERS.rows_a_turn
         # A turn draws as many rows, however few there are: a small table takes as many turns as samples are kept.
@@ -122,8 +107,8 @@ class _Look:
         if self._stop.asked or any(len(one.datasets) < LEAST_SAMPLES for one in sampled):
             return None
         left = unchanged(chains.values(), moving)
-        facts = facts_of(sampled, truth.domain, values.rows, bits, left, self._stop.timebox, proved)
-        return Alternatives(sampled, facts)
+        facts = facts_of(sampled, truth.domain, values.rows, bits, left, self._stop.timebox)
+        return Alternatives(sampled, replace(facts, bits_ended=bits_ended))
 
     def _moving(self, truth: ExplainedRows) -> IntArray:
         """Return the rows that move: all, or neighbourhoods of some."""
@@ -133,49 +118,6 @@ class _Look:
         rng = np.random.default_rng([self._seed, 63])
         anchors = rng.choice(len(unknown), MOST_MOVING // NEIGHBOURHOOD, replace=False)
         return unknown[np.unique(neighbours(truth, unknown, NEIGHBOURHOOD, anchors))]
-
-    def _proved(self, truth: ExplainedRows, values: StateValues) -> tuple[tuple[Determined, ...], int]:
-        """Return the shares of determined rows, and how many attributes were set aside."""
-        times = truth.times.astype(np.int64)
-        require = self._stop.require
-        is_open = left_open(values.forest, truth.domain, values.rows, times, require) > MOSTLY_OPEN
-        aside = self._easily_guessed(truth.domain, values.rows, np.flatnonzero(is_open))
-        known = np.flatnonzero(truth.fixed[self._unknown].all(axis=0)).tolist()
-        if len({*aside, *known}) == truth.state.shape[1]:
-            return (), len(aside)
-        others = np.ones(truth.n_rows, dtype=bool)
-        others[self._unknown] = False
-        found = determined_rows(
-            values.forest,
-            truth.domain,
-            values.rows,
-            truth.label.astype(np.int64),
-            self._stop.timebox.first(PROOF_SHARE),
-            times=times,
-            known=known,
-            aside=aside,
-            known_rows=others,
-            seed=self._seed,
-            in_time=require,
-        )
-        return found, len(aside)
-
-    def _easily_guessed(self, domain: Domain, rows: Rows, attributes: IntArray) -> list[int]:
-        """Return those of some attributes whose commonest values are mostly right.
-
-        All of them together add no more to the error than half of what lies between these people and others.
-        """
-        weights = encoded_weights(domain)
-        order = np.random.default_rng([self._seed, 65]).permutation(len(rows))[: 2 * MOST_MOVING]
-        half = len(order) // 2
-        if not half:
-            return []
-        apart = matched_distance(rows[order[:half]], rows[order[half : 2 * half]], weights, self._stop.timebox).upper
-        wrong = differences(rows, np.repeat(median_guess(rows, domain), len(rows), axis=0), weights)
-        cost = [float(wrong[:, list(domain.attributes[a].columns)].sum()) for a in attributes]
-        cheapest = np.argsort(cost, kind="stable")
-        within = np.cumsum(np.array(cost)[cheapest]) <= EASILY * apart * len(rows) * weights.total
-        return sorted(int(a) for a in attributes[cheapest[within]])
 
     def _sampled(
         self,
@@ -213,7 +155,6 @@ def search(
     unknown: IntArray,
     known: tuple[int, ...] = (),
     extremes: Extremes | None = None,
-    prove: bool = True,
     others: Rows | None = None,
 ) -> AlternativesSearch:
     """Begin to look for other datasets that explain a file.
@@ -233,8 +174,6 @@ def search(
         Attributes that it knows in every row.
     extremes : Extremes or None
         Of the nodes of random splits.
-    prove : bool
-        Whether it is looked at which rows are determined.
     others : ndarray of float32, shape (n_others, n_columns), or None
         Rows of the population that were not trained on.
     """
@@ -249,6 +188,6 @@ def search(
         within_cells = forest.classes is None
         values = StateValues(truth.states, truth.fixed, truth.times, rows, forest, extremes)
         look = _Look(truth, values, seed, unknown, within_cells=within_cells, stop=stop, others=others)
-        return look.alternatives(prove=prove)
+        return look.alternatives()
 
     return AlternativesSearch(look, timebox)

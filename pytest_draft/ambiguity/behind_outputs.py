@@ -150,7 +150,6 @@ def search(
             timebox,
             unknown=unknown,
             known=tuple(known),
-            prove=False,
             others=others,
         )
     if not gaps_only or forest.classes is None:

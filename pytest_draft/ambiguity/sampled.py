@@ -10,7 +10,7 @@ import numpy as np
 from pytest_draft.ambiguity.bounds import least_error, most_perfect_rows
 from pytest_draft.arrays import BoolArray, IntArray, Rows
 from pytest_draft.domain import Domain
-from pytest_draft.facts.ambiguity import Ambiguity, Attacker, Determined, Ideal, Prior
+from pytest_draft.facts.ambiguity import Ambiguity, Attacker, Ideal, Prior
 from pytest_draft.matching import Weights, encoded_weights, gaps, matched_distance, row_identities
 from pytest_draft.timebox import TimeBox
 
@@ -118,7 +118,6 @@ def facts_of(
     bits: float,
     unchanged: float,
     timebox: TimeBox,
-    proved: tuple[tuple[Determined, ...], int] | None = None,
 ) -> Ambiguity:
     """Return what samples show besides what the best guess gets of them.
 
@@ -132,8 +131,6 @@ def facts_of(
         As `Ambiguity.bits`.
     unchanged : float
         Share of the rows that no move has changed.
-    proved : tuple of (tuple of Determined, int) or None
-        The shares of determined rows, and how many attributes were set aside; None where that is not asked for.
     """
     population, weights = sampled[0], encoded_weights(domain)
     # The last one, and halfway: where the distance to the truth still grows, the samples lie too near to it.
@@ -151,8 +148,6 @@ def facts_of(
         distance=last,
         shared_unique_rows=shared_rows(sampled, unique, rows),
         mixed=last <= MIXED * half,
-        set_aside=0 if proved is None else proved[1],
-        determined=None if proved is None else proved[0],
     )
 
 

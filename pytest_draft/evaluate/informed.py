@@ -118,7 +118,8 @@ class KnownOthers:
     proved: bool
     """As in `Informed`."""
     bits: float
-    """As in `Informed`."""
+    bits_ended: bool = True
+    """`bits` and `bits_ended`: as in `Informed`."""
     population: tuple[Population, ...] = ()
     """What somebody guesses who knows other people's rows, and none of these."""
 
@@ -230,6 +231,7 @@ class KnownOthers:
             near_rows_without_file=float(each.near_without_file.all(axis=1).mean()),
             proved=self.proved,
             bits=self.bits,
+            bits_ended=self.bits_ended,
             exact_numeric=each.at_least(*exact) if numeric else None,
             exact_numeric_without_file=float(exact[1].mean()) if numeric else None,
             row_errors=hundredths(each.error),
@@ -403,7 +405,10 @@ def known_others(
         guesses, without_file = (_guesses_of_half(one, everyone, mine, others, weights, rng) for one in (held, nothing))
         halves.append(Half(looked_at[mine], guesses, without_file, rows[others]))
     population = () if known else population_of(forest, domain, everyone, unknown, seed, timebox, holdout)
-    truth = rows[looked_at]
+    truth, bits, bits_ended = rows[looked_at], 0.0, True
+    if draws_known:
+        of_halves = held.only(np.sort(order[: 2 * size]))
+        bits, bits_ended = _bits(forest, everyone, of_halves, known, extremes, timebox)
     with_file, without = (guesses_of(one, everyone, all_of_them, donors) for one in (held, nothing))
     exact, exact_without = (
         _exact(guesses, Guesser(one, rows, donors, weights), truth)
@@ -420,9 +425,8 @@ def known_others(
         is_numeric=np.array([attribute.kind == "numeric" for attribute in domain.attributes]),
         halves=tuple(halves),
         proved=proved,
-        bits=0.0
-        if not draws_known
-        else _bits(forest, everyone, held.only(np.sort(order[: 2 * size])), known, extremes, timebox),
+        bits=bits,
+        bits_ended=bits_ended,
         population=population,
     )
 
@@ -434,8 +438,8 @@ def _bits(
     known: Sequence[int],
     extremes: Extremes | None,
     timebox: TimeBox,
-) -> float:
-    """Return how many bits the file leaves open of some rows at least, each staying in all its leaves."""
+) -> tuple[float, bool]:
+    """Return how many bits the file leaves open of rows in all their leaves, at least, and whether the count ended."""
     domain = held.domain
     truth = explained(
         forest,
@@ -448,7 +452,7 @@ def _bits(
         in_time=timebox.require,
     )
     if truth is None:
-        return 0.0
+        return 0.0, True
     between = 0.0
     if forest.gaps:
         ends = ends_of_gaps(forest, domain, everyone.rows)
@@ -456,7 +460,7 @@ def _bits(
         truth = replace(truth, fixed=truth.fixed | of_attribute)
         between = _bits_between_gaps(held, everyone.rows, ends)
     with timebox.flag() as stop:
-        return max(between, cell_bits(truth, held.rows, stop))
+        return max(between, cell_bits(truth, held.rows, stop)), not stop[0]
 
 
 def _bits_between_gaps(held: Held, rows: Rows, ends: BoolArray) -> float:

@@ -156,7 +156,7 @@ def _informative(compared: Compared) -> Compared | None:
 def _mostly_determined(compared: Compared) -> Compared | None:
     """Return what is left with mostly determined attributes only, where these tell people apart."""
     kept = (~compared.free[: compared.n_rows]).mean(axis=0) >= LIMITS.mostly
-    part = _some_attributes(compared, kept, "those that the forest determines in most rows")
+    part = _some_attributes(compared, kept, "those that trees test in most rows")
     if part is None:
         return None
     met = part.split_half.perfect_rows

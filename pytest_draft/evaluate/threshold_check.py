@@ -54,7 +54,7 @@ def missed_splits(
     if timebox is not None:
         timebox.require()
     splits = all_splits(forest, everyone.rows, everyone.weight, extremes)
-    apart = missed_by(splits, sides_of(splits, np.zeros(len(everyone.rows), dtype=np.bool_)).top)
+    apart = missed_by(splits, sides_of(splits).top)
     columns = everyone.rows.astype(np.float64)
     size = np.nan_to_num(np.fmax.reduce(columns) - np.fmin.reduce(columns))[splits.feature]
     checked = np.isfinite(apart)

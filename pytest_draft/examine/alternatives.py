@@ -203,7 +203,6 @@ class SideSearches:
             known=self._known,
             extremes=attack.extremes,
             others=others,
-            prove=knows_occurrences(forest, inputs.case.adversary),
         )
 
     def alternatives(self, data: TrainingData, reconstruction: Reconstruction) -> Alternatives | None:

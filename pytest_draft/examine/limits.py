@@ -58,7 +58,7 @@ class TimeLimits:
     def __init__(self, case: Case, doubt: Callable[[str], None]) -> None:
         self.total = TimeBox(case.seconds)
         self._seconds, self._effort, self._doubt = case.seconds, case.effort, doubt
-        self.attack = self.box(ATTACK_SHARE)
+        self.give_attack(ATTACK_SHARE)
         self._ended: bool | None = None
         self._by_clock: list[str] = []
 
@@ -73,12 +73,17 @@ class TimeLimits:
 
     def give_attack(self, share: float) -> None:
         """Give the attack another share of the seconds, of which nothing is spent."""
-        self.attack = self.box(share)
+        self._attack_share, self.attack = share, self.box(share)
 
     def hurry_attack(self) -> None:
         """Give the attack a small share of the seconds and the effort, from now on."""
         effort = HURRIED_SHARE * (self._seconds if self._effort is None else self._effort)
         self.attack = TimeBox(2 * HURRIED_SHARE * self._seconds, effort)  # so that the effort ends it, on most machines
+
+    @property
+    def is_early(self) -> bool:
+        """Whether an attack that was not hurried would have time left."""
+        return self.total.elapsed < self._attack_share * self._seconds
 
     def end_attack(self) -> None:
         """Note when the attack has ended: what comes after it is not of its time."""

@@ -56,11 +56,13 @@ class FlowRecord:
         self.facts = replace(self.facts, shortfalls=(*self.facts.shortfalls, *reasons))
 
     def settle(self, why: str) -> None:
-        """Replace the shortfalls by the one that the attack was ended early, because the verdict is certain."""
+        """Replace the shortfalls by the one that the attack went no further, as the verdict is certain."""
         short, facts = self.facts.shortfalls, self.facts
         reasons = tuple(reason for reason in facts.reasons if reason not in short)
         if short or facts.findings is None:
-            ended = f"the attack was stopped early, because {why}: more of it would not change the verdict"
+            ended = f"no time was left for more of the attack, which would not change the verdict: {why}"
+            if self.limits.is_early:
+                ended = f"the attack was stopped early, because {why}: more of it would not change the verdict"
             reasons, short = (*reasons, ended), (ended,)
         self.facts = replace(facts, reasons=reasons, shortfalls=short)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from pytest_draft.facts.checks import require_not_negative, require_rising, require_shares
+from pytest_draft.facts.checks import require_not_negative, require_shares
 
 Prior = Literal["uniform", "population", "other rows", "all other rows"]
 """Which datasets an ideal attacker takes for likely: all that the domain allows equally, those of a mixture fitted to
@@ -71,38 +71,6 @@ class Ideal:
 
 
 @dataclass(frozen=True)
-class Determined:
-    """How many rows a file determines, in blocks of one size: all other rows are taken as known.
-
-    A row is determined in a block when every assignment of the block that explains all observations gives it the same
-    values.
-    """
-
-    block_size: int
-    """Rows of a block."""
-    neighbours: bool
-    """Whether blocks are of rows that lie near each other, where alternatives are likeliest, or of any."""
-    rows: int
-    """Rows that were looked at: all of a random block, of neighbours the one that the others are near to."""
-    determined: int
-    """Of these, rows that are proved to be determined."""
-    moving: int
-    """Rows that are proved not to be: another assignment is known. Of the others the proof did not end."""
-    lower: float
-    upper: float
-    """`lower` and `upper`: confidence interval (95 %) of the share of determined rows; rows of which the proof did not
-    end count as not determined in the lower, as determined in the upper one.
-    """
-
-    def __post_init__(self) -> None:
-        require_rising(determined=self.determined, rows=self.rows)
-        require_rising(moving=self.moving, rows=self.rows)
-        require_shares(lower=self.lower, upper=self.upper)
-        if self.block_size < 1 or self.determined + self.moving > self.rows or self.lower > self.upper:
-            raise ValueError(f"{self.determined} determined and {self.moving} moving of {self.rows} rows")
-
-
-@dataclass(frozen=True)
 class Ambiguity:
     """What other datasets explain a file exactly as well as the truth does."""
 
@@ -124,11 +92,8 @@ class Ambiguity:
     """Whether the samples had stopped moving away from the truth; else they lie nearer than they should, which is on
     the safe side.
     """
-    set_aside: int = 0
-    """Attributes that the file leaves open in most rows and that are easily guessed: they are not asked for there."""
-    determined: tuple[Determined, ...] | None = ()
-    """By size of blocks, ascending; None where it is not asked for, as of somebody who does not know the occurrences.
-    """
+    bits_ended: bool = True
+    """Whether counting them ended; else the time cut it short, and there may be many more."""
 
     def __post_init__(self) -> None:
         require_not_negative(samples=self.samples, bits=self.bits, distance=self.distance)

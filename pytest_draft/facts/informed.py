@@ -156,6 +156,8 @@ class Informed:
     """`exact_numeric` and `exact_numeric_without_file`: share of the numeric values that are guessed exactly; None
     without any.
     """
+    bits_ended: bool = True
+    """Whether counting them ended; else the time cut it short, and there may be many more."""
     row_errors: tuple[float, ...] | None = None
     """Length 101. Quantiles of the rows' errors, as in `Findings.row_errors`."""
     columns: tuple[InformedColumn, ...] = ()
@@ -210,10 +212,19 @@ class Informed:
         return min([self.of_split_half_without_file, *drawn])
 
     @property
+    def least_determined_rows(self) -> float:
+        """The least that `told_rows` can be of all rows: Wilson's lower limit where these are a sample."""
+        return self._of_all_rows(-_DEVIATIONS)
+
+    @property
     def most_determined_rows(self) -> float:
         """The most that `told_rows` can be of all rows: Wilson's upper limit where these are a sample."""
+        return self._of_all_rows(_DEVIATIONS)
+
+    def _of_all_rows(self, deviations: float) -> float:
         if self.rows == self.of_rows:
             return self.told_rows
         share, n = self.told_rows, self.rows
-        half = math.sqrt(share * (1 - share) / n + (_DEVIATIONS / (2 * n)) ** 2)
-        return min(1.0, (share + _DEVIATIONS**2 / (2 * n) + _DEVIATIONS * half) / (1 + _DEVIATIONS**2 / n))
+        half = math.sqrt(share * (1 - share) / n + (deviations / (2 * n)) ** 2)
+        limit = (share + deviations**2 / (2 * n) + deviations * half) / (1 + deviations**2 / n)
+        return min(1.0, max(0.0, limit))

@@ -59,7 +59,8 @@ def _error(informed: Informed, on: str, share: float) -> Outcome:
         shown += f" (row by row: {informed.error:.4f}, and {informed.error_without_file:.4f} without)"
     bar = Bar(at, f"the check fails at {at:.4f} or less ({where_from})", fails="at most", rounding=_ROUNDING)
     if reached >= (1 - ADDED) * without:
-        return Outcome("passed", f"{shown}, so the file helps by at most a tenth after matching; {bar.said}")
+        helps = f"{shown}, so the file helps by at most a tenth after matching; {bar.said}"
+        return Outcome("passed", helps, close=bar.close_to(reached))
     return bar.judge(reached, shown)
 
 
@@ -80,7 +81,7 @@ def _determined(informed: Informed, share: float) -> Outcome:
         f"knowing all other rows, an attacker can work out {informed.told_rows:.1%} of the rows with certainty"
         f"{_sample_note(informed)}, and {informed.told_values:.1%} of the values"
     )
-    return _beyond(shown, "rows", informed.told_rows, informed.near_rows_without_file, share)
+    return _beyond(shown, "rows", informed.told_rows, informed.near_rows_without_file, share, by_proof=True)
 
 
 def _exact(informed: Informed, reached: float, share: float) -> Outcome:
@@ -89,14 +90,14 @@ def _exact(informed: Informed, reached: float, share: float) -> Outcome:
     return _beyond(shown, "values", reached, informed.exact_numeric_without_file or 0.0, share)
 
 
-def _beyond(shown: str, what: str, reached: float, guessed: float, share: float) -> Outcome:
+def _beyond(shown: str, what: str, reached: float, guessed: float, share: float, *, by_proof: bool = False) -> Outcome:
     """Judge a share beside that of the same guesses without the file: so much of the rest is allowed."""
     most = guessed + share * (1 - guessed)
     allowed = (
         f"the policy allows at most {most:.1%} (the {guessed:.1%} of the {what} that are guessed without the file, and "
         f"{100 * share:g} % of the rest)"
     )
-    return Bar(most, allowed, ".1%").judge(reached, shown)
+    return Bar(most, allowed, ".1%", base=guessed, by_proof=by_proof).judge(reached, shown)
 
 
 def _as_known(examination: Examination, informed: Informed, outcome: Outcome) -> Outcome:

@@ -54,8 +54,9 @@ def by_best_attack(findings: Findings, held: Sequence[Held], converged: bool) ->
 
 
 def first_passed(outcomes: Sequence[Outcome]) -> Outcome:
-    """Return the first outcome that passes, as one bound is enough; else the first."""
-    return next((outcome for outcome in outcomes if outcome.result == "passed"), outcomes[0])
+    """Return the first outcome that passes, as one bound is enough; else the first. All passes must be close for it."""
+    passed = [outcome for outcome in outcomes if outcome.result == "passed"]
+    return replace(passed[0], close=all(outcome.close for outcome in passed)) if passed else outcomes[0]
 
 
 def deciding(ideals: Sequence[Ideal], bar: Bar | None, of_ideal: Callable[[Outcome, Bar, Ideal], Outcome]) -> Ideal:
@@ -63,7 +64,7 @@ def deciding(ideals: Sequence[Ideal], bar: Bar | None, of_ideal: Callable[[Outco
     if bar is None:
         return ideals[0]
     judged = [of_ideal(Outcome("passed", ""), bar, one) for one in ideals]
-    return ideals[judged.index(first_passed(judged))]
+    return ideals[next((place for place, one in enumerate(judged) if one.result == "passed"), 0)]
 
 
 def of_parts(findings: Findings, judge: Callable[[Part], list[Held]]) -> list[Held]:

@@ -246,12 +246,13 @@ def _of_attackers(
     missing: Callable[[float], float],
 ) -> Outcome:
     """Hold a bar against what each attacker gets; `missing` says what somebody does not get."""
-    crossing = [one for one in each if bar.crossed_by(one.with_file)]
-    added = [
+    helped = [
         one
-        for one in crossing
+        for one in each
         if one.without is None or missing(one.with_file) < (1 - ADDED) * missing(one.without) - _ROUNDING
     ]
+    crossing = [one for one in each if bar.crossed_by(one.with_file)]
+    added = [one for one in crossing if one in helped]
     if attack.result != "passed" or added:
         nearest = min(added, default=best, key=lambda one: missing(one.with_file))
         beside = "" if nearest.without is None else f" (without the file: {words.passing(nearest.without)})"
@@ -262,7 +263,7 @@ def _of_attackers(
         pairs = [(words.crossing(one.with_file), words.passing(one.without or 0.0)) for one in crossing]
         listed = ", ".join(f"{reached} with it, {guessed} without" for reached, guessed in pairs)
         said += f"; whoever gets past the threshold gets nearly as far without the file ({listed})"
-    return Outcome("passed", said)
+    return Outcome("passed", said, close=attack.close or any(bar.close_to(one.with_file) for one in helped))
 
 
 def _distrusted(attack: Outcome, thought: str) -> Outcome:
@@ -272,11 +273,20 @@ def _distrusted(attack: Outcome, thought: str) -> Outcome:
 
 def of_bits(findings: Findings) -> list[Outcome]:
     """Return why so few datasets explain the file that an attacker can try them all; nothing where there are enough."""
-    known = [found.bits for found in (findings.ambiguity, findings.informed) if found is not None]
-    if not known or max(known) >= ENOUGH_BITS:
+    known = [found for found in (findings.ambiguity, findings.informed) if found is not None]
+    most = max((found.bits for found in known), default=ENOUGH_BITS)
+    if most >= ENOUGH_BITS:
         return []
-    why = (
-        f"only 2^{max(known):.0f} datasets are known to explain the file; if these are all, an attacker can train on "
-        f"each and see which one gives this file; a pass needs 2^{ENOUGH_BITS:.0f}"
+    many, needed = f"2^{most:.0f}" if most >= 1 else "2", f"a pass needs 2^{ENOUGH_BITS:.0f}"
+    if not all(found.bits_ended for found in known):
+        when = f"when {many} datasets were known to" if most else "before it was counted how many datasets"
+        why = f"the time ran out {when} explain the file: give it more with --draft-budget; {needed}"
+        return [Outcome("inconclusive", why)]
+    few = (
+        f"{many} datasets are known to explain the file"
+        if most
+        else "one dataset is known to explain the file, the true one"
     )
+    tried = "if these are all" if most else "if there is no other"
+    why = f"only {few}; {tried}, an attacker can train on each and see which one gives this file; {needed}"
     return [Outcome("inconclusive", why)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pytest_draft.facts.findings import Findings
+from pytest_draft.policy.bar import Bar
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds
 
 
@@ -26,7 +27,8 @@ def check(findings: Findings, thresholds: Thresholds) -> Outcome:
     )
     if found.overlaps:
         return Outcome("inconclusive", f"the holdout contains training rows, so it proves nothing: {sentence}")
-    return Outcome("failed" if found.p_value < least else "passed", sentence)
+    close = Bar(least, bar, fails="below").close_to(found.p_value)
+    return Outcome("failed" if found.p_value < least else "passed", sentence, close=close)
 
 
 RULE = Rule(

@@ -57,7 +57,7 @@ def _held(findings: Findings, thresholds: Thresholds) -> list[Held]:
 
 def _certain(findings: Findings, most: int) -> Held:
     """Judge the rows that are unique and proved: none is that is missing in a dataset that explains the file."""
-    bar = Bar(most, f"the policy allows at most {most:,}", ",")
+    bar = Bar(most, f"the policy allows at most {most:,}", ",", by_proof=True)
     attack = _proved(findings, bar)
     if findings.informed is not None and not findings.informed.most_determined_rows:
         return Held(
@@ -103,7 +103,7 @@ def _judge_slice(figures: SliceFigures, measured: Measured, share: float, on: st
         return Outcome("failed", what) if all_rows else Outcome("inconclusive", missing)
     most, share_at_most = baseline + share * (1 - baseline), measured.most_perfect_share
     where_from = f"the {baseline:.1%} that other rows like these match there, and {100 * share:g} % of the rest"
-    return Bar(most, f"the policy allows at most {most:.1%} ({where_from})", ".1%").judge(
+    return Bar(most, f"the policy allows at most {most:.1%} ({where_from})", ".1%", base=baseline).judge(
         (measured.perfect_share, measured.perfect_share if share_at_most is None else share_at_most),
         what,
         between=f"{what} or more, up to {share_at_most or 0:.1%} ({NOT_MATCHED})",
@@ -132,15 +132,15 @@ def _against(part: Part, thresholds: Thresholds) -> list[tuple[Outcome, Bar | No
             others = round(baseline)
             rest = f"{100 * share:g} % of the other {part.n_rows - others:,}"
             where_from = f" (the {others:,} that other rows like these match, and {rest})"
-            outcomes.append(_judged(part, baseline + share * (part.n_rows - baseline), where_from))
+            outcomes.append(_judged(part, baseline + share * (part.n_rows - baseline), where_from, baseline))
     return outcomes
 
 
-def _judged(part: Part, most: float, where_from: str = "") -> tuple[Outcome, Bar]:
+def _judged(part: Part, most: float, where_from: str = "", base: float = 0.0) -> tuple[Outcome, Bar]:
     perfect, n_rows = part.perfect_rows, part.n_rows
     upper = perfect if part.most_perfect_rows is None else part.most_perfect_rows
     on = within(part.numeric, part.scale) + part.on
-    bar = Bar(most, f"the policy allows at most {math.floor(most + 1e-9):,}{where_from}", ",")
+    bar = Bar(most, f"the policy allows at most {math.floor(most + 1e-9):,}{where_from}", ",", base=base)
     return bar.judge(
         (perfect, upper),
         f"{perfect:,} of {n_rows:,} rows are rebuilt perfectly{on}",
@@ -160,7 +160,7 @@ def _judge_values(part: Part, share: float) -> Held:
     where_from = (
         f" (the {exact.split_half:.1%} that other rows like these have right, and {100 * share:g} % of the rest)"
     )
-    bar = Bar(most, f"the policy allows at most {most:.1%}", ".1%")
+    bar = Bar(most, f"the policy allows at most {most:.1%}", ".1%", base=exact.split_half)
     shown = f"the attack rebuilds {exact.share:.1%} of {exact.values:,} numeric values exactly{part.on}"
     attack = replace(bar, said=bar.said + where_from).judge(exact.share, shown)
 

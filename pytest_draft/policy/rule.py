@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal, TypeVar
 
 from pytest_draft.facts.entropy import Entropy
@@ -28,6 +28,8 @@ class Outcome:
     """What was measured, what the threshold is, and by how much it was crossed."""
     remedy: str | None = None
     """What to do about just what was found, where the rule's own remedy is not all about this file."""
+    close: bool = False
+    """Whether the figure lies so close to its threshold that another seed of the model may bring it past that."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,7 @@ def common(one: list[str], other: list[str]) -> list[str]:
 def combined(outcomes: list[Outcome]) -> Outcome:
     """Return the gravest outcome: failed beats inconclusive beats passed; passes are told together."""
     for result in ("failed", "inconclusive"):
-        for outcome in outcomes:
-            if outcome.result == result:
-                return outcome
-    return Outcome("passed", "; ".join(outcome.sentence for outcome in outcomes))
+        if grave := [outcome for outcome in outcomes if outcome.result == result]:
+            return replace(grave[0], close=all(outcome.close for outcome in grave))
+    said = "; ".join(outcome.sentence for outcome in outcomes)
+    return Outcome("passed", said, close=any(outcome.close for outcome in outcomes))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
+from typing import Any
 
 from pytest_draft.errors import one_line
 from pytest_draft.facts.entropy import Entropy
@@ -120,14 +121,21 @@ def _checked(examination: Examination, policy: Policy, rule: str, compared: NowA
             remedy = "; ".join([remedy_for(artifact), *([told(helping)] if helping else [])])
         said = judged.blames_file and (judged.attack or judged.needs is Entropy)
         cause = cause_in_file(examination) if said else None
-        return Check(rule, adversary, "failed", outcome.sentence, cause, remedy, helping)
+        return Check(rule, adversary, "failed", _with_margin(judged, outcome), cause, remedy, helping)
     if judged.bounds is not None and judged.needs is Findings and examination.findings is not None:
         outcome, doubts = _by_bounds(judged, examination, policy.rules[rule], outcome)
     if doubts:  # what is short of the best attack is a reason of the examination, which is told once
         reason = "; ".join(doubts if doubts[0] != outcome.sentence else doubts[:1])
         helping = _to_decide(examination, policy, doubts)
         return Check(rule, adversary, "inconclusive", reason, None, told(helping) or None, helping)
-    return Check(rule, adversary, outcome.result, outcome.sentence)
+    return Check(rule, adversary, outcome.result, _with_margin(judged, outcome))
+
+
+def _with_margin(judged: Rule[Any], outcome: Outcome) -> str:
+    """Return an outcome's sentence, and that it may come out otherwise where that depends on the model's seed."""
+    if not (outcome.close and judged.attack):
+        return outcome.sentence
+    return f"{outcome.sentence}; close to the limit: the same settings with another random_state may come out otherwise"
 
 
 def _to_decide(examination: Examination, policy: Policy, doubts: Sequence[str]) -> tuple[Command, ...]:

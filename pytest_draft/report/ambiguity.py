@@ -141,24 +141,15 @@ def short(result: Result) -> Iterator[str]:
         many = _many(found["bits"])
         yield f"At least {many} datasets explain the file equally well{differ}. The true one is among them."
     elif found["unchanged_rows"] == 1:
-        yield "No other dataset that explains the file was found: perhaps there is none."
+        ended = found.get("bits_ended", True)  # not in reports of earlier versions
+        so = ": perhaps there is none" if ended else " before the time ran out"
+        yield f"No other dataset that explains the file was found{so}."
 
 
 def _details(result: Result) -> Iterator[str]:
     found = result.get("ambiguity")
     if not found:
         return
-    for one in found["determined"] or ():
-        like = "similar rows" if one["neighbours"] else "rows at random"
-        block = "one" if one["block_size"] == 1 else f"{one['block_size']:,} {like}"
-        left = one["rows"] - one["determined"] - one["moving"]
-        open_ones = f", and for {left:,} the time ran out" * bool(left)
-        yield (
-            f"Knowing all rows but {block}, an attacker can work out {one['determined']:,} of the {one['rows']:,} rows "
-            f"that were tried: the file leaves them no other values. {one['moving']:,} can have other "
-            f"values{open_ones}. "
-            f"(Of all rows, {one['lower']:.0%} to {one['upper']:.0%} are determined: 95 % interval.)"
-        )
     taken = {"uniform": "all are equally likely", "population": "those like this population are likelier"}
     taken["other rows"] = "their rows are rows that this population has"
     names = [taken.get(prior, prior) for prior in found["priors"]]

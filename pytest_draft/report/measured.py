@@ -208,11 +208,15 @@ def of_values(result: Result) -> str | None:
     if not free:
         return None
     if not determined:
-        return f"the forest determines no value: the error of {error_text(result)} is that of guesses"
+        return f"trees test no value: the error of {error_text(result)} is that of guesses"
     of_determined, of_free = (number(metrics[f"{which}_error"]) for which in ("determined", "free"))
+    tested, informed = determined / (determined + free), result.get("given_all_other_rows")
+    known = ""
+    if informed and informed["told_values"] < tested:  # a test leaves a value open where others lie on the same side
+        known = f" (somebody who knows all other rows can work out {share(informed['told_values'])} of all)"
     return (
-        f"the forest determines {share(determined / (determined + free))} of the values: the error is "
-        f"{of_determined} on these, and {of_free} on the others, which are guessed"
+        f"trees test {share(tested)} of the values{known}; the attack's error on these is {of_determined}, and on the "
+        f"rest, which it can only guess, {of_free}"
     )
 
 

@@ -69,6 +69,17 @@ def test_a_table_of_few_rows_gets_as_many_samples_as_any(n_rows, bootstrap):
     assert {len(one.datasets) for one in found.sampled} == {kept(len(rows))}
 
 
+@pytest.mark.parametrize(("share", "ended"), [(1e-9, False), (1.0, True)])
+def test_that_the_time_ended_the_count_of_datasets_is_known(told, share, ended, monkeypatch):
+    forest, domain, rows, labels, times = told
+    monkeypatch.setattr(behind_counts, "MOVING_SHARE", share)
+    monkeypatch.setattr(behind_counts, "ENOUGH_SWEEPS", 1)
+
+    found = behind_counts.search(forest, domain, rows, labels, times, 0, TimeBox(600), unknown=np.arange(50)).result()
+
+    assert found.facts.bits_ended == ended
+
+
 def test_a_search_that_nobody_waits_for_ends_in_its_preparation():
     stop = Stop(TimeBox(600))
     stop.require()

@@ -110,7 +110,7 @@ def test_half_of_the_columns_that_is_given_away_fails_though_the_other_half_is_g
     assert verdict(found) == "failed"
     assert verdict(without(found, "mostly_determined")) == "passed"
     (sentence,) = [check.sentence for check in judge(found, default_policy()) if check.rule == "reconstruction-error"]
-    assert " on 7 columns (those that the forest determines in most rows); " in sentence
+    assert " on 7 columns (those that trees test in most rows); " in sentence
 
 
 @pytest.mark.nightly

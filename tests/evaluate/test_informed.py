@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -364,6 +365,26 @@ def test_rows_that_do_not_explain_the_file_and_single_rows_tell_nothing(tmp_path
     assert known_others(inputs.forest, inputs.domain, wrong, everybody, 0, TimeBox(60)) is None
     single = KnownRows(everyone.rows[:1], everyone.labels[:1], everyone.weight[:, :1])
     assert known_others(inputs.forest, inputs.domain, single, everybody[:1], 0, TimeBox(60)) is None
+
+
+class Ending(TimeBox):
+    """A time box that ends while compiled code runs."""
+
+    @contextmanager
+    def flag(self, flag=None):
+        yield np.ones(1, dtype=np.uint8)
+
+
+@pytest.mark.parametrize("name", ["small forest", "missing values", "regression"])
+def test_that_the_time_ended_the_count_of_datasets_is_known(name, tmp_path):
+    inputs = of(tmp_path, name)
+    everyone = KnownRows(inputs.data.rows, inputs.data.labels, occurrences(inputs.forest))
+    given = inputs.forest, inputs.domain, everyone, np.arange(inputs.data.n_rows), 0
+    counted, cut = known_others(*given, TimeBox(60)), known_others(*given, Ending(60))
+    assert counted.bits_ended
+    assert (cut.bits, cut.bits_ended) == (0.0, False)
+    assert informed_figures(counted, inputs.domain, inputs.data, (), (), TimeBox(60)).bits_ended
+    assert not informed_figures(cut, inputs.domain, inputs.data, (), (), TimeBox(60)).bits_ended
 
 
 def test_only_rows_that_are_to_be_rebuilt_are_looked_at(tmp_path):

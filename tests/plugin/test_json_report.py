@@ -85,11 +85,11 @@ def test_what_the_error_is_made_of_is_told_where_values_are_guessed(project):
     assert whole / (determined + free) == pytest.approx(metrics["reconstruction_error"])
     result.stdout.fnmatch_lines(
         [
-            f"  the forest determines * % of the values: the error is {metrics['determined_error']:.4f} on these, and "
-            f"{metrics['free_error']:.4f} on the others, which are guessed"
+            f"  trees test * % of the values*; the attack's error on these is {metrics['determined_error']:.4f}, "
+            f"and on the rest, which it can only guess, {metrics['free_error']:.4f}"
         ]
     )
-    project.judge("leaking.joblib").stdout.no_fnmatch_line("*which are guessed*")
+    project.judge("leaking.joblib").stdout.no_fnmatch_line("*which it can only guess*")
 
 
 def test_artifact_and_data_are_named_by_their_hashes(project):

@@ -255,9 +255,9 @@ def test_a_rule_says_why_it_exists_and_what_its_keys_mean(rule):
 @pytest.mark.parametrize("rule", RULES)
 def test_a_rule_on_the_artifact_says_what_to_do_and_one_on_findings_leaves_that_to_the_forest(rule):
     assert RULES[rule].needs in (Findings, ArtifactFacts, Entropy, Examination)
-    of_attack = ("certain-rows", "given-all-other-rows")
-    assert RULES[rule].remedy or RULES[rule].needs is Findings or rule == "given-all-other-rows"
-    assert RULES[rule].attack == (RULES[rule].needs is Findings or rule in of_attack)
+    given_others = ("determined-rows", "given-all-other-rows")
+    assert RULES[rule].remedy or RULES[rule].needs is Findings or rule in given_others
+    assert RULES[rule].attack == (RULES[rule].needs is Findings or rule in ("certain-rows", *given_others))
 
 
 def entropy(ratio: Between, row: Between) -> Entropy:

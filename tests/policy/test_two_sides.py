@@ -8,7 +8,7 @@ from fnmatch import fnmatch
 import pytest
 
 from builders import FINDINGS, INFORMED, PART
-from pytest_draft.facts.ambiguity import Ambiguity, Attacker, Determined, Ideal
+from pytest_draft.facts.ambiguity import Ambiguity, Attacker, Ideal
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination, unexamined
 from pytest_draft.facts.figures import Baseline, Distance
@@ -18,12 +18,9 @@ from pytest_draft.policy.ideal import rows_of_ideal
 from pytest_draft.policy.policy import Policy, default_policy
 from pytest_draft.policy.remedies import Command
 from pytest_draft.policy.rule import Outcome
-from pytest_draft.policy.rules import RULES
 from pytest_draft.policy.verdict import check_rule
 
-MANY = Ambiguity(
-    ("population", "uniform"), 8, 0.1, 400.0, 0.2, 0, True, determined=(Determined(8, True, 40, 2, 30, 0.0, 0.3),)
-)
+MANY = Ambiguity(("population", "uniform"), 8, 0.1, 400.0, 0.2, 0, True)
 FAR = Ideal(0.18, 3.0, None, 0.2, 2.0)
 SLOW = "the attack did not converge in 36 s"
 SPLIT = FINDINGS.split_half.error
@@ -170,6 +167,35 @@ def test_too_few_datasets_can_be_tried_one_by_one():
     assert "2^12 datasets" in check_rule(few, default_policy(), "reconstruction-error").sentence
 
 
+@pytest.mark.parametrize(
+    ("bits", "ended", "said"),
+    [
+        (0.0, True, "only one dataset is known to explain the file, the true one; "),
+        (0.4, True, "only 2 datasets are known to explain the file; "),
+        (3.0, True, "only 2^3 datasets are known to explain the file; "),
+        (0.0, False, "the time ran out before it was counted how many datasets explain the file: "),
+        (12.0, False, "the time ran out when 2^12 datasets were known to explain the file: "),
+    ],
+)
+@pytest.mark.parametrize("of", ["other datasets", "all other rows", "both"])
+def test_how_many_datasets_are_known_is_said_and_that_the_time_ended_the_count(bits, ended, said, of):
+    counted = {"bits": bits, "bits_ended": ended}
+    examination = found(
+        ambiguity=None if of == "all other rows" else replace(MANY, **counted),
+        informed=None if of == "other datasets" else replace(INFORMED, matched_error=0.19, **counted),
+    )
+    sentence = check_rule(examination, default_policy(), "reconstruction-error").sentence
+    assert sentence.startswith(said)
+    assert "2^0" not in sentence
+    assert ("--draft-budget" in sentence.partition(SLOW)[0]) == (not ended)
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_a_count_that_the_time_ended_is_enough_where_another_one_is(ended):
+    cut = replace(MANY, bits=0.0, bits_ended=ended)
+    assert result(found(ambiguity=cut, informed=replace(INFORMED, matched_error=0.19))) == "passed"
+
+
 def test_an_attack_that_rebuilds_all_rows_needs_no_bound():
     whole = {"error": Distance(0.0, 0.0, 0.0), "perfect_rows": 40, "singled_out_rows": 30}
     told = found(None, None, (), (), informed=replace(INFORMED, bits=0.0))
@@ -196,64 +222,3 @@ def test_rows_that_are_missing_in_other_datasets_are_not_certain():
     assert result(found(**proving), "perfect-rows") == "passed"
     shared = replace(MANY, shared_unique_rows=9)
     assert result(found(ambiguity=shared, **proving), "perfect-rows") == "inconclusive"
-
-
-def determined(*blocks: Determined, **changes):
-    return found(ambiguity=replace(MANY, determined=blocks, **changes))
-
-
-def block(size: int, lower: float, *, neighbours: bool = True) -> Determined:
-    fixed = round(100 * lower)
-    return Determined(size, neighbours, 100, fixed, 100 - fixed, lower, min(1.0, lower + 0.1))
-
-
-def unfinished(size: int, fixed: int, moving: int, lower: float, upper: float) -> Determined:
-    return Determined(size, True, 80, fixed, moving, lower, upper)
-
-
-@pytest.mark.parametrize(
-    ("blocks", "outcome"),
-    [
-        ((block(8, 0.8),), "failed"),
-        ((block(8, 0.75),), "passed"),
-        ((block(8, 0.9), block(16, 0.6)), "passed"),  # the largest counts
-        ((block(4, 0.9),), "inconclusive"),  # smaller ones say little
-        ((block(8, 0.9, neighbours=False),), "inconclusive"),
-        ((), "inconclusive"),
-        ((unfinished(16, 31, 1, 0.3, 0.997),), "inconclusive"),  # of 48 rows the proof did not end
-        ((unfinished(16, 0, 19, 0.0, 0.85),), "inconclusive"),
-        ((unfinished(16, 31, 20, 0.3, 0.85),), "passed"),  # at most 60 of 80
-        ((unfinished(16, 72, 1, 0.81, 0.997),), "failed"),
-    ],
-)
-def test_determined_rows_fail_by_the_largest_blocks_of_neighbours(blocks, outcome):
-    assert result(determined(*blocks), "determined-rows") == outcome
-
-
-@pytest.mark.parametrize(("rows", "outcome"), [(30, "passed"), (31, "failed")])
-def test_rows_that_the_file_alone_proves_are_determined_whatever_blocks_tell(rows, outcome):
-    proved = found(ambiguity=replace(MANY, determined=(block(8, 0.5),)), certain_rows=rows, certain_unique_rows=rows)
-    check = check_rule(proved, default_policy(), "determined-rows")
-    assert check.result == outcome
-    assert ("the file alone proves 31 of 40 rows (77.5%)" in check.sentence) == (outcome == "failed")
-    others = found(ambiguity=proved.findings.ambiguity, certain_rows=rows)
-    assert result(others, "determined-rows") == "passed"  # the proofs are of other rows
-    unasked = RULES["determined-rows"].check(replace(proved.findings, ambiguity=None), {"max_determined_share": 0.75})
-    assert unasked.result == "passed"
-
-
-def test_of_fewer_rows_than_a_block_all_are_looked_at():
-    few = determined(block(5, 0.9))
-    assert result(replace(few, findings=replace(few.findings, n_rows=5)), "determined-rows") == "failed"
-
-
-@pytest.mark.parametrize(("at_end", "outcome"), [(True, "passed"), (False, "inconclusive")])
-def test_what_an_attack_that_stopped_short_left_open_is_no_pass(at_end, outcome):
-    found = RULES["determined-rows"].bounds(replace(FINDINGS, ambiguity=None), {"max_determined_share": 0.75}, at_end)
-    assert found.result == outcome
-
-
-def test_what_is_not_asked_for_passes_and_says_so():
-    found = RULES["determined-rows"].check(FINDINGS, {"max_determined_share": 0.75})
-    assert found.result == "passed"
-    assert "not measured" in found.sentence

@@ -24,7 +24,9 @@ from pytest_draft.report.schema import schema
 OPEN = {"rules", "versions", "statistics", "baselines"}
 """Objects whose keys are not ours, or that can be empty."""
 
-ADDED = ("ambiguity", "given_all_other_rows", "limit", "retried", "column_figures", "asked_by", "commands")
+ADDED = (
+    *("ambiguity", "given_all_other_rows", "limit", "retried", "column_figures", "asked_by", "commands", "bits_ended"),
+)
 """Keys that results and checks of an earlier pytest-draft, in reports of the same schema version, do not have."""
 
 

@@ -6,7 +6,6 @@ import dataclasses
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from pytest_draft.facts.ambiguity import Determined
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.entropy import Entropy
 from pytest_draft.facts.examination import Examination
@@ -18,7 +17,6 @@ from pytest_draft.facts.structure import AT_LEAST, StructureFacts
 PLAIN = {int: 1, float: 1.0, str: "text", bool: True, NoneType: None}
 
 APART = {
-    (Determined, "rows"): 2,  # one that is determined, and one that is not
     (Privacy, "delta"): 0.25,  # less than 1
     (StructureFacts, "sizes"): (1,) * len(AT_LEAST),
     (StructureFacts, "leaves"): len(AT_LEAST),  # as many as its sizes sum up to

@@ -123,7 +123,7 @@ def held_of(
         return None
     may_miss = np.tile(domain.by_column(lambda attribute: attribute.missing), (len(rows), 1))
     bounds, is_pinned = np.tile(domain.reach, (len(rows), 1, 1)), np.zeros_like(may_miss)
-    alone(splits, sides_of(splits, np.zeros(len(everyone.rows), dtype=np.bool_)), rows, bounds, is_pinned, may_miss)
+    alone(splits, sides_of(splits), rows, bounds, is_pinned, may_miss)
     is_pinned |= beside_gaps(forest, domain, everyone.rows, rows)
     value = everyone.rows[rows].astype(np.float64)
     lower, upper = np.where(is_pinned, value, -bounds[:, :, 1]), np.where(is_pinned, value, bounds[:, :, 0])

@@ -1,9 +1,9 @@
-"""What midpoint thresholds imply for a few open rows when all other rows are known: bounds of their values.
+"""What midpoint thresholds imply for one row when all other rows are known: bounds of its values.
 
 A best split's threshold is the midpoint of the extremes on both its sides (`pytest_draft.attack.best_splits`). Where
 the other rows are fixed, a row that alone takes an extreme can have no other value, and all others may go up to it. So
 it is with the least and the greatest value of a node whose random threshold was decoded
-(`pytest_draft.attack.numeric.extremes`). Columns that may miss values are left out where several rows are open at once.
+(`pytest_draft.attack.numeric.extremes`).
 """
 
 from __future__ import annotations
@@ -17,12 +17,9 @@ from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.nodes import ForestNodes
 from pytest_draft.attack.best_splits import float32_at_most, midpoints_of, off_middle
-from pytest_draft.attack.numeric.column_bounds import CONTRADICTORY, ColumnBounds, settle
 from pytest_draft.attack.numeric.extremes import Extremes
-from pytest_draft.attack.numeric.split_groups import Members, SplitGroups
 from pytest_draft.attack.redacted import redacted
 from pytest_draft.domain import Domain
-from pytest_draft.timebox import TimeBox
 
 _ROUNDING = 2.0**-22
 """Of values in single precision that were brought to another column's scale, relative."""
@@ -114,7 +111,7 @@ def splits_of(
     many[domain.columns_of(tested_ordered(forest, domain))] = True
     splits = all_splits(forest, rows, times, extremes)
     splits = splits._replace(is_midpoint=splits.is_midpoint & draws_known & many[splits.feature])
-    top = sides_of(splits, np.zeros(len(rows), dtype=np.bool_)).top
+    top = sides_of(splits).top
     # A column that stands for one that repeats it has that one's thresholds, on its own scale but for rounding.
     slack = np.where(splits.is_midpoint, _ROUNDING * np.abs(top).max(axis=1, initial=0.0), 0.0)
     return splits if (missed_by(splits, top) <= slack)[splits.is_midpoint | splits.is_decoded].all() else None
@@ -174,13 +171,11 @@ def _side(splits: Splits, node: int, value: float) -> int:
 
 
 @njit(cache=True, nogil=True)
-def sides_of(splits: Splits, left_out: BoolArray) -> Sides:
-    """Return the extremes of all rows but some, on both sides of each node."""
+def sides_of(splits: Splits) -> Sides:
+    """Return the extremes of all rows, on both sides of each node."""
     top = np.full((len(splits.left), 2), -np.inf)
     takers = np.zeros((len(splits.left), 2), dtype=np.int64)
     for row in range(len(splits.rows)):
-        if left_out[row]:
-            continue
         for t in range(len(splits.root)):
             if splits.times[row, t] == 0:
                 continue
@@ -238,71 +233,3 @@ def alone(
                     signed = value if end == 0 else -value
                     is_pinned[i, f] |= signed == top and sides.takers[node, end] == 1
                 node = splits.left[node] if side == 0 else splits.right[node]
-
-
-def narrow_block(splits: Splits, block: IntArray, skipped: BoolArray, bound: FloatArray, timebox: TimeBox) -> None:
-    """Narrow what the values of a block's rows can be, all at once, if each stays in its leaves.
-
-    Parameters
-    ----------
-    block : ndarray of int64, shape (n_block,)
-    skipped : ndarray of bool, shape (n_columns,)
-        Columns of which nothing is narrowed.
-    bound : ndarray of float64, shape (n_block, n_columns, 2)
-        Upper bounds of each value, and of its negative: narrowed here, at first to the leaves.
-    timebox : TimeBox
-        When it ends, bounds are as wide as they are by then.
-    """
-    left_out = np.zeros(len(splits.rows), dtype=np.bool_)
-    left_out[block] = True
-    widest = bound.max(axis=0)
-    node, side, cell = _visits(splits, block, skipped, bound)
-    nodes, place = np.unique(node, return_inverse=True)
-    group = 2 * place.reshape(-1) + side
-    order = np.argsort(group, kind="stable")
-    near = np.column_stack([splits.highest_left[nodes], -splits.lowest_right[nodes]])
-    groups = SplitGroups(
-        np.arange(2 * len(nodes)),
-        np.tile([0, 1], len(nodes)),
-        (splits.threshold[nodes][:, None] * (1, -1)).ravel(),
-        np.ones(2 * len(nodes), dtype=np.bool_),
-        np.stack([near.ravel(), widest[splits.feature[nodes], ::-1].ravel()]),
-        sides_of(splits, left_out).top[nodes].ravel(),
-    )
-    members = Members(np.searchsorted(group[order], np.arange(2 * len(nodes) + 1)), cell[order].astype(np.int32))
-    cells = np.ascontiguousarray(bound.reshape(-1, 2).T)
-    state = settle(ColumnBounds(cells, np.zeros((0, 0), dtype=np.bool_), groups, False), members, timebox)
-    if state != CONTRADICTORY:
-        bound[:] = cells.T.reshape(bound.shape)
-
-
-@njit(cache=True, nogil=True)
-def _visits(
-    splits: Splits, block: IntArray, skipped: BoolArray, bound: FloatArray
-) -> tuple[IntArray, IntArray, IntArray]:
-    """Return where cells of a block go through midpoints: node, side and cell; narrow them to their leaves."""
-    most = 0
-    for i in range(len(block)):
-        for t in range(len(splits.root)):
-            node = splits.root[t]
-            while splits.left[node] >= 0:
-                value = np.float64(splits.rows[block[i], splits.feature[node]])
-                node = splits.left[node] if _side(splits, node, value) == 0 else splits.right[node]
-                most += 1
-    found = np.empty((3, most), dtype=np.int64)
-    n = 0
-    for i in range(len(block)):
-        for t in range(len(splits.root)):
-            if splits.times[block[i], t] == 0:
-                continue
-            node = splits.root[t]
-            while splits.left[node] >= 0:
-                f = splits.feature[node]
-                side = _side(splits, node, np.float64(splits.rows[block[i], f]))
-                if splits.is_midpoint[node] and not skipped[f]:
-                    signed = splits.highest_left[node] if side == 0 else -splits.lowest_right[node]
-                    bound[i, f, side] = min(bound[i, f, side], signed)
-                    found[0, n], found[1, n], found[2, n] = node, side, i * bound.shape[1] + f
-                    n += 1
-                node = splits.left[node] if side == 0 else splits.right[node]
-    return found[0, :n], found[1, :n], found[2, :n]

@@ -63,12 +63,10 @@ def _takers(column: ColumnBounds, members: Members, i: int, taker: IntArray) -> 
     Returns
     -------
     int
-        How many were found, in `taker`; -1 where they are more than it has room for, or a fixed row can take it.
+        How many were found, in `taker`; -1 where they are more than it has room for.
     """
     sign, floor, group = column.splits.sign[i], -column.splits.reach[1, i], column.splits.group[i]
     bound, above, n = column.bound, column.above, 0
-    if column.splits.fixed[i] >= floor:
-        return -1
     for row in members.row[members.start[group] : members.start[group + 1]]:
         if bound[sign, row] >= floor:
             if n == len(taker):
@@ -97,7 +95,7 @@ def _takers(column: ColumnBounds, members: Members, i: int, taker: IntArray) -> 
 def pass_once(column: ColumnBounds, members: Members) -> int:
     """Go through all splits of a column once and narrow its bounds; return the state."""
     bound, is_number = column.bound, column.is_number
-    group, signs, threshold, is_whole, reach, fixed = column.splits
+    group, signs, threshold, is_whole, reach = column.splits
     start, member = members
     taker = np.empty(_MOST_EXAMINED, dtype=np.int64)
     changed = False
@@ -106,7 +104,7 @@ def pass_once(column: ColumnBounds, members: Members) -> int:
         if threshold[i] == threshold[i]:
             top = min(top, most_beside(threshold[i], reach[0, i ^ 1], is_number))
             negative = min(negative, most_beside(-threshold[i], reach[1, i ^ 1], is_number))
-        highest, negative = fixed[i], min(negative, -fixed[i])
+        highest = -np.inf
         for k in range(start[group[i]], start[group[i] + 1]):
             row = member[k]
             highest = max(highest, bound[sign, row])

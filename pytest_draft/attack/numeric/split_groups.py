@@ -55,8 +55,6 @@ class SplitGroups(NamedTuple):
     """Shape (n,). Whether all rows of the group are known, so that one of them takes the extreme."""
     reach: FloatArray
     """Shape (2, n). Upper bounds of the extreme and of its negative."""
-    fixed: FloatArray
-    """Shape (n,). The extreme of those rows of the group whose values are known; -inf where no more is said of any."""
 
 
 def joined_nodes(forest: Forest) -> JoinedNodes:
@@ -100,7 +98,6 @@ def bare_splits(nodes: JoinedNodes, tested: IntArray, bound: FloatArray, is_numb
         np.full(n, np.nan),
         np.zeros(n, np.bool_),
         reach.reshape(2, n),
-        np.full(n, -np.inf),
     )
 
 
@@ -135,5 +132,5 @@ def with_extremes(
     group = np.concatenate([nodes.right[tested[known[0]]], nodes.left[tested[known[1]]]])
     extreme = np.concatenate([high[known[0]], -low[known[1]]])
     sign, nothing = np.repeat([0, 1], [len(k) for k in known]), np.full(len(group), np.nan)
-    of_extremes = group, sign, nothing, is_whole[group], np.stack([extreme, -extreme]), np.full(len(group), -np.inf)
+    of_extremes = group, sign, nothing, is_whole[group], np.stack([extreme, -extreme])
     return SplitGroups(*(np.concatenate(both, axis=-1) for both in zip(splits, of_extremes, strict=True)))
