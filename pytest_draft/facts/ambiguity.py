@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from pytest_draft.facts.checks import require_not_negative, require_shares
+from pytest_draft.facts.checks import require_not_negative, require_rising, require_shares
 
 Prior = Literal["uniform", "population", "other rows", "all other rows"]
 """Which datasets an ideal attacker takes for likely: all that the domain allows equally, those of a mixture fitted to

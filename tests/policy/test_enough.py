@@ -142,12 +142,12 @@ def test_numbers_are_bounded_where_there_are_some_on_this_scale():
 def test_a_part_without_baseline_has_no_bound_of_rows_from_it():
     part = replace(PART, split_half=Baseline(None, None, 0, 10), informed=INFORMED)
     assert ideals_of(part) == []
-    ideal = Ideal(0.1, 3.0)
+    ideal = Ideal(0.1, 3.0, 20)
     assert ideals_of(replace(part, ideal=ideal)) == [ideal]
 
 
 def test_every_bound_is_held_and_any_is_enough():
-    ideal = Ideal(0.1, 3.0)
+    ideal = Ideal(0.1, 3.0, 20)
     assert ideals_of(PART) == []
     assert ideals_of(replace(UNSOLVED, ideal=ideal)) == [ideal]
     both = ideals_of(replace(UNSOLVED, ideal=ideal, informed=INFORMED))

@@ -31,7 +31,8 @@ def test_a_matched_error_within_the_share_of_the_split_half_error_fails(share, r
 def test_a_failure_says_both_errors_both_baselines_the_bar_and_by_how_much():
     assert outcome(**{ERROR: 0.5}).sentence == (
         "knowing all other rows, an attacker guesses each row with an error of 0.0500 after matching; without the "
-        "file: 0.1800 (row by row: 0.0600, and 0.2400 without); the check fails at 0.1000 or less (0.5 x 0.2000, that of other rows like these), "
+        "file: 0.1800 (row by row: 0.0600, and 0.2400 without); the check fails at 0.1000 or less (0.5 x 0.2000, that "
+        "of other rows like these), "
         "crossed by 0.0500"
     )
 

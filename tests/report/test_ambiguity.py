@@ -36,7 +36,7 @@ AMBIGUITY = Ambiguity(
 )
 
 
-IDEAL = Ideal(0.021, 12.5)
+IDEAL = Ideal(0.021, 12.5, 100)
 
 
 INFORMED = Informed(
@@ -94,34 +94,39 @@ def result(**given):
 
 def test_both_figures_and_the_bar_are_told():
     assert ambiguity.between(result()) == (
-        "no attacker gets closer than 0.0210; this attack came to 0.0340; the check fails at 0.0290 or less"
+        "none of the attackers considered gets closer than 0.0210; this attack came to 0.0340; the check fails at "
+        "0.0290 or less"
     )
 
 
 @pytest.mark.parametrize(("least", "says"), [(0.0, False), (0.00004, False), (0.00006, True)])
 def test_a_limit_that_is_no_limit_is_neither_told_nor_drawn(least, says):
-    nothing = result(ideal=Ideal(least, 100.0, error_without_file=0.5, perfect_rows_without_file=0.0), informed=None)
-    assert any(one.startswith("No attacker gets closer") for one in ambiguity.short(nothing)) is says
+    nothing = result(
+        ideal=Ideal(least, 100.0, 100, error_without_file=0.5, perfect_rows_without_file=0.0), informed=None
+    )
+    assert (
+        any(one.startswith("None of the attackers considered gets closer") for one in ambiguity.short(nothing)) is says
+    )
     errors, rows = charts(nothing)[:2]
-    assert ("no attacker gets closer" in errors.description) is says
-    assert "no attacker rebuilds more" not in rows.description
+    assert ("no closer, all considered" in errors.description) is says
+    assert "no more, all considered" not in rows.description
 
 
 def test_the_limit_that_is_told_and_drawn_is_the_one_that_the_file_is_judged_by():
-    one = result(informed=replace(INFORMED, matched_error=0.5))
+    one = result(informed=replace(INFORMED, matched_error=0.07))
     (check,) = one["checks"]
     assert check["result"] == "passed"
-    assert check["sentence"].endswith("; no attacker gets closer than 0.0306")
-    assert one["limit"]["least_error"] == pytest.approx(0.0306)
-    assert "no attacker gets closer: 0.0306" in charts(one)[0].description
+    assert check["sentence"].endswith("; none of the attackers considered gets closer than 0.0214")
+    assert one["limit"]["least_error"] == pytest.approx(0.0214, abs=5e-5)
+    assert "no closer, all considered: 0.0214" in charts(one)[0].description
 
 
 def test_a_limit_within_the_threshold_passes_only_where_the_file_brings_little_which_is_said():
-    near = Ideal(0.021, 12.5, error_without_file=0.022, perfect_rows_without_file=12.0)
+    near = Ideal(0.021, 12.5, 100, error_without_file=0.022, perfect_rows_without_file=12.0)
     passes = result(ideal=near, informed=None)
     assert passes["checks"][0]["result"] == "passed"
     told = ambiguity.between(passes)
-    assert told.startswith("no attacker gets closer than 0.0210; ")
+    assert told.startswith("none of the attackers considered gets closer than 0.0210; ")
     assert told.endswith(". It passes, because whoever gets that close gets nearly as close without the file")
     open_ = result(informed=None)
     assert open_["checks"][0]["sentence"].endswith("; a better attack might get as close as 0.0210")
@@ -144,7 +149,7 @@ def test_an_attack_that_does_better_than_anybody_could_says_that_nothing_rests_o
 
 def test_all_that_was_found_is_told_in_sentences():
     told = ambiguity.sentences(result())
-    assert "No attacker can expect more than 12 of 100 rows perfectly right." in told
+    assert "None of the attackers considered can expect more than 12 of 100 rows perfectly right." in told
     same = "At least 2^63 datasets explain the file equally well"
     assert f"{same}, and differ only in values that are not certain. The true one is among them." in told
     assert any("that all are equally likely or those like this population are likelier" in one for one in told)
@@ -152,7 +157,7 @@ def test_all_that_was_found_is_told_in_sentences():
 
 
 def test_nothing_is_said_of_proved_values_where_there_are_none_nor_of_a_limit_that_is_all_rows():
-    told = result(ideal=Ideal(0.021, 100.0), informed=None)
+    told = result(ideal=Ideal(0.021, 100.0, 100), informed=None)
     assert not any("perfectly right" in one for one in ambiguity.short(told))
     told["metrics"]["certain_values"] = 0
     assert not any("certain" in one for one in ambiguity.short(told))
@@ -179,10 +184,10 @@ def test_a_file_that_holds_the_rows_says_that_no_other_dataset_was_found():
 
 
 def test_numbers_that_come_back_exactly_are_bounded_too():
-    told = ambiguity.short(result(ideal=Ideal(0.021, 12.5, 0.3)))
+    told = ambiguity.short(result(ideal=Ideal(0.021, 12.5, 100, 0.3)))
     assert (
-        "No attacker can expect more than 12 of 100 rows perfectly right, or more than 30% of the numbers exactly."
-        in told
+        "None of the attackers considered can expect more than 12 of 100 rows perfectly right, or more "
+        "than 30% of the numbers exactly." in told
     )
 
 
@@ -198,15 +203,15 @@ def test_the_page_has_a_section_and_both_plots_show_the_bound():
     assert f"<h3>{ambiguity.TITLE}</h3>" in page
     assert "By every dataset that explains the file: all rows, and parts of the data" in page
     drawn = {chart.name: chart.description for chart in charts(result())}
-    assert "no attacker gets closer: 0.0210" in drawn["errors"]
-    assert "no attacker rebuilds more: 12;" in drawn["perfect-rows"]
+    assert "no closer, all considered: 0.0210" in drawn["errors"]
+    assert "no more, all considered: 12;" in drawn["perfect-rows"]
 
 
 def test_markdown_and_the_terminal_tell_it_in_short():
     text = markdown.render(reported())
-    assert "No attacker gets closer than 0.0210; this attack came to 0.0340" in text
+    assert "None of the attackers considered gets closer than 0.0210; this attack came to 0.0340" in text
     assert "At least 2\\^63 datasets" in text
-    beginnings = ("An attacker who knows all other rows guesses", "No attacker gets closer")
+    beginnings = ("An attacker who knows all other rows guesses", "None of the attackers considered gets closer")
     assert [sum(line.startswith(one) for line in measured.figures(result())) for one in beginnings] == [1, 1]
 
 
@@ -217,7 +222,7 @@ def test_what_was_not_found_out_is_not_told(found):
         assert ambiguity.sentences(report["results"][0]) == []
         assert ambiguity.TITLE not in html.render(report)
     assert ambiguity.between(report["results"][0]) is None
-    assert "no attacker gets closer" not in html.render(report)
+    assert "no closer, all considered" not in html.render(report)
 
 
 def test_reports_of_earlier_versions_have_none_and_are_rendered():

@@ -74,7 +74,7 @@ def test_everything_that_a_report_can_hold_besides_is_valid(report, validator, w
 
 def test_what_other_datasets_explain_the_file_is_told_with_the_whole_and_each_part(only, validator):
     among = Attacker("other rows", 0.021, 12.5, 0.04, 9.0)
-    ideal = Ideal(0.021, 12.5, 0.3, 0.04, 9.0, (among,))
+    ideal = Ideal(0.021, 12.5, filled(Findings).n_rows, 0.3, 0.04, 9.0, (among,))
     findings = filled(Findings, ideal=ideal, rescaled=())
     policy = Policy("ours", "policy.toml", {"verbatim-data": {}})
     result = result_of(filled(Examination, findings=findings), (), policy)

@@ -9,6 +9,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.entropy import Entropy
 from pytest_draft.facts.examination import Examination
+from pytest_draft.facts.files import DataFacts
 from pytest_draft.facts.findings import Findings
 from pytest_draft.facts.informed import Informed
 from pytest_draft.facts.privacy import Privacy
@@ -23,6 +24,7 @@ APART = {
     (Entropy, "quantiles"): tuple(i / 100 for i in range(101)),
     (Findings, "row_errors"): tuple(i / 100 for i in range(101)),
     (Informed, "row_errors"): tuple(i / 100 for i in range(101)),
+    (DataFacts, "record_share"): 0.5,  # not the default
 }
 """Fields that the value of their type does not fit."""
 
