@@ -5,20 +5,14 @@ from __future__ import annotations
 from pytest_draft.facts.ambiguity import Determined
 from pytest_draft.facts.findings import Findings
 from pytest_draft.policy.bar import Bar
-from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds
+from pytest_draft.policy.rule import Key, NotApplicable, Outcome, Rule, Thresholds
 
 LEAST_BLOCK = 8
 """Rows of a block below which being determined says little: given all others, nearly every row is."""
 
 
-def check(findings: Findings, thresholds: Thresholds, at_end: bool = True) -> Outcome:
-    """Fail when a larger share of the rows is proved to be determined, in the largest blocks of neighbours.
-
-    Parameters
-    ----------
-    at_end : bool
-        Whether all was looked for that can be found out of the file: an attack that stopped short leaves some open.
-    """
+def check(findings: Findings, thresholds: Thresholds) -> Outcome:
+    """Fail when a larger share of the rows is proved to be determined, in the largest blocks of neighbours."""
     bar = thresholds["max_determined_share"]
     allowed = Bar(bar, f"the policy lets a file determine at most {bar:.1%}", ".1%")
     if findings.perfect_rows == findings.n_rows:
@@ -34,10 +28,8 @@ def check(findings: Findings, thresholds: Thresholds, at_end: bool = True) -> Ou
         on = "the rows" if informed.rows == informed.of_rows else f"{informed.rows:,} rows, drawn at random"
         shown = f"knowing all other rows, an attacker can work out {informed.told_rows:.1%} of {on}"
         return Outcome("passed", f"{shown}; {allowed.said}")
-    if findings.ambiguity is None and not at_end:
-        return Outcome("inconclusive", f"how many rows the file determines was not found out; {allowed.said}")
     if findings.ambiguity is None or findings.ambiguity.determined is None:
-        return Outcome("passed", "how many rows the file determines is not measured here")
+        return Outcome("inconclusive", f"how many rows the file determines was not found out; {allowed.said}")
     found = judged(findings.ambiguity.determined, findings.n_rows)
     if found is None:
         return Outcome("inconclusive", "the time ran out before it was known how many rows the file determines")
@@ -84,7 +76,8 @@ RULE = Rule(
     needs=Findings,
     keys={"max_determined_share": Key.share("fail when a larger share of the rows is proved to follow from the file")},
     check=check,
-    bounds=check,
+    bounds=lambda findings, thresholds, converged: check(findings, thresholds),
+    unless=(NotApplicable.NOISE, NotApplicable.OTHERS_KNOWN),
     rationale=(
         "Where a file determines its rows, they are in it, whether or not an attack of today gets them out: what is "
         "published cannot be taken back. It is proved from the true rows, by looking for others that explain every "
