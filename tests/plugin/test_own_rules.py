@@ -154,13 +154,14 @@ def test_a_rule_whose_severity_is_none_is_refused_since_it_would_stop_nothing(in
     assert "its severity is 'Error', neither error nor warning" in error
 
 
-def test_a_rule_is_not_applicable_for_a_reason_of_ours_and_for_none_of_its_own(project, install, judge, one_line_error):
+def test_a_rule_of_another_distribution_is_not_applicable_for_a_reason_of_ours(project, install, judge):
     install(needs="ArtifactFacts,\n    unless=(NotApplicable.NO_EPSILON,)")
     assert judge("[rules.most-trees]\nmax_trees = 20\n").parseoutcomes() == {"skipped": 1}
     (check,) = project.result()["checks"]
     assert (check["result"], check["sentence"]) == ("not applicable", NotApplicable.NO_EPSILON.value)
-    own_rules._loaded.cache_clear()
-    sys.modules.pop("house_rules")
+
+
+def test_a_rule_with_a_reason_of_its_own_is_refused(install, judge, one_line_error):
     install(needs='ArtifactFacts,\n    unless=("I say so",)')
     error = one_line_error(judge("[rules.most-trees]\n"))
     assert "it names a reason why it is not applicable that is none of NotApplicable" in error
