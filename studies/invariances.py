@@ -31,6 +31,7 @@ from typing import Literal
 
 import joblib
 
+from pytest_draft.policy.rule import CheckResult
 from studies import specimens
 from studies.judging import GRAVITY, Judgement, examined, judgement, policy_of_suite
 from studies.public_data import TARGETS
@@ -127,7 +128,7 @@ def _passes_a_leak(relation: Relation, before: Judgement, after: Judgement) -> b
 def _milder(what: str, before: Judgement, after: Judgement, rule: str | None, *, both_ways: bool) -> list[str]:
     """Say where one of two results is milder than the other, some room left at the thresholds."""
 
-    def results(one: Judgement) -> tuple[str, int, int]:
+    def results(one: Judgement) -> tuple[CheckResult, int, int]:
         shown, clear = (one.verdict, one.clear) if rule is None else (one.rules[rule], one.clear_rules[rule])
         return shown, GRAVITY[shown], GRAVITY[clear]
 

@@ -21,12 +21,12 @@ from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.facts.slices import Slice
 from pytest_draft.policy.policy import Policy, default_policy
-from pytest_draft.policy.rule import Severity, Verdict
+from pytest_draft.policy.rule import CheckResult, Severity, Verdict
 from pytest_draft.policy.rules import rule_of
 from pytest_draft.policy.verdict import judge, verdict_of
 from studies.specimens import LABEL, Specimen
 
-GRAVITY: dict[Verdict, int] = {result: rank for rank, result in enumerate(("passed", "inconclusive", "failed"))}  # type: ignore[misc]
+GRAVITY: dict[CheckResult, int] = {"not applicable": 0, "passed": 0, "inconclusive": 1, "failed": 2}
 """How grave a result is."""
 
 ROOM = 0.1
@@ -53,8 +53,8 @@ class Judgement:
     verdict: Verdict
     clear: Verdict
     """The verdict by thresholds that are looser by `ROOM`: what is failed by them too is no borderline case."""
-    rules: dict[str, Verdict]
-    clear_rules: dict[str, Verdict]
+    rules: dict[str, CheckResult]
+    clear_rules: dict[str, CheckResult]
     """`rules` and `clear_rules`: the same for each rule."""
     status: str
     """The solver's."""
@@ -180,7 +180,7 @@ def judgement(examination: Examination, policy: Policy, floors: Sequence[Examina
     certain = 0 if certificate is None else certificate.certain_vectors.lower
     if findings is not None and findings.certain_rows is not None:
         certain = max(certain, findings.certain_rows)
-    said = sorted((check for check in checks if check.result != "passed"), key=lambda check: not check.counts)
+    said = sorted((check for check in checks if not check.is_fine), key=lambda check: not check.counts)
     return Judgement(
         verdict_of((check.result, check.counts) for check in checks),
         verdict_of((check.result, check.counts) for check in clear),

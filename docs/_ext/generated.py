@@ -212,6 +212,10 @@ def one_rule(rule: Any) -> str:
     else:
         lines += ["It has no thresholds: an empty table names it.", ""]
     lines += [f"**Needs** {NEEDS[rule.needs.__name__]}", ""]
+    reasons = [(rule.unless, ""), *((key.unless, f" (`{name}`)") for name, key in rule.keys.items())]
+    left_out = dict.fromkeys(f"{one.value}{which}" for unless, which in reasons for one in unless)
+    if left_out:
+        lines += [f"**[Not applicable](../explanation/verdict.md#not-applicable)** if {'; if '.join(left_out)}.", ""]
     lines += [f"**Severity** where the policy says none: {rule.severity}.", ""]
     if rule.remedy:
         lines += [f"**Remedy.** {rule.remedy[0].upper()}{rule.remedy[1:]}.", ""]

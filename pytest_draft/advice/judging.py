@@ -28,7 +28,7 @@ from pytest_draft.facts.examination import Examination
 from pytest_draft.isolation import Children
 from pytest_draft.policy.enough import Enough
 from pytest_draft.policy.policy import Policy
-from pytest_draft.policy.rule import Verdict
+from pytest_draft.policy.rule import CheckResult
 from pytest_draft.policy.rules import rule_of
 from pytest_draft.policy.verdict import Check, at_least, check_rule, verdict_of
 from pytest_draft.report.bounds import error_bar
@@ -152,13 +152,13 @@ class Gate:
             return Judgement("inconclusive", None, str(error), n_leaves(model), time.monotonic() - since, seconds, seed)
         finally:
             path.unlink(missing_ok=True)
-        verdicts: list[tuple[Verdict, bool]] = []
+        verdicts: list[tuple[CheckResult, bool]] = []
         ratios: list[float] = []
         reasons: dict[str, str] = {}
         for examination, checks in results:
             verdicts += [(check.result, check.counts) for check in checks]
             for check in checks:
-                if check.counts and check.result != "passed":
+                if check.counts and not check.is_fine:
                     reasons.setdefault(check.rule, check.sentence)
             ratio = _ratio(examination, checks, policy)
             ratios += [] if ratio is None else [ratio]

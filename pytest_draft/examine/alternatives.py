@@ -37,6 +37,8 @@ from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.knowledge import known_occurrences, knows_occurrences
 from pytest_draft.matching import row_identities, unmatched
 
+_OTHER_ROWS = "the given rows do not explain what the file says, or there are too few of them"
+
 MOST_ENTRIES = 40_000_000
 """Most (tree, row) pairs of which other datasets are looked for: each takes some 40 bytes."""
 
@@ -90,24 +92,27 @@ class SideSearches:
         )
         forest, times = inputs.forest, self._times()
         proved, draws_known = knows_occurrences(forest, inputs.case.adversary), False
-        with suppress(NotCoveredError, DataError), self._in_time():
+        with self._in_time():
             if isinstance(forest.observation, BoostedSums):
                 counted = counted_by(forest, data.rows, data.labels)
                 if counted is None:
-                    return
+                    raise NotCoveredError(_OTHER_ROWS)
                 forest, times = counted, np.ones((forest.n_trees, data.n_rows), dtype=np.int64)
             draws_known = times is not None
             if times is None:
                 proved, times = False, np.ones((forest.n_trees, data.n_rows), dtype=np.int64)
                 if is_numeric(inputs.domain) and not thresholds_only_mark_gaps(forest, inputs.domain, data.rows):
-                    return
+                    raise NotCoveredError(
+                        "which rows were drawn is not in the file, and thresholds may be values of rows, or lie midway "
+                        "between two"
+                    )
                 if not forest.draws.drawn:
                     counted = None if forest.observation.exact else counted_by(forest, data.rows, data.labels)
                     if counted is None:
-                        return
+                        raise NotCoveredError(_OTHER_ROWS)
                     forest, draws_known = counted, True
             if times.shape[1] != data.n_rows:
-                return
+                raise NotCoveredError(_OTHER_ROWS)
             everyone = KnownRows(data.rows, data.labels, times)
             with self._record.clock("informed"):
                 self.known_others = known_others(
@@ -122,6 +127,8 @@ class SideSearches:
                     proved=proved,
                     draws_known=draws_known,
                 )
+            if self.known_others is None:
+                raise NotCoveredError(_OTHER_ROWS)
         self.explained = self.known_others is not None and draws_known
         if self.known_others is not None:
             informed = informed_figures(
@@ -129,16 +136,18 @@ class SideSearches:
             )
             if informed is None and self._record.limits.total.over:
                 self._record.fall_short(CUT_SHORT)
-            self._record.facts = replace(self._record.facts, informed=informed)
+            self._record.facts = replace(self._record.facts, informed=informed, not_informed=None)
             self._record.keep_known()
 
     @contextmanager
     def _in_time(self) -> Iterator[None]:
-        """Say so where the time runs out: what is not known then is no pass."""
+        """Say why what somebody gets who knows all others is not known, be it for want of time: that is no pass."""
         try:
             yield
         except OutOfTimeError:
             self._record.fall_short(CUT_SHORT)
+        except (NotCoveredError, DataError) as error:
+            self._record.facts = replace(self._record.facts, not_informed=str(error))
 
     @property
     def _informed(self) -> bool:

@@ -375,4 +375,5 @@ def _artifact_facts(case: Case, artifact: Artifact, sought: Sought | None) -> Ar
         n_trees=model.n_trees,
         bootstrap=model.draws.drawn,
         privacy=model.observation.privacy,
+        regressor=model.classes is None,
     )

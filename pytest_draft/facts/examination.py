@@ -61,6 +61,8 @@ class Examination:
     """
     informed: Informed | None = None
     """What somebody gets who knows all other rows; None where that was not found out."""
+    not_informed: str | None = None
+    """Why not, where the file does not reveal it, or somebody who knows even more could get more."""
     retried: str | None = None
     """Which machine was lost while it examined this, so that another one did; None where none was. It is no fact of the
     case.

@@ -49,6 +49,8 @@ class ArtifactFacts:
     """That of the model in a file of several; None where there is but one."""
     places: tuple[str, ...] = ()
     """Those of all models in a file of several, each of which is judged by itself; empty where there is but one."""
+    regressor: bool = False
+    """Whether the model answers numbers and has no classes."""
 
     def __post_init__(self) -> None:
         require_not_negative(size=self.size, trees=self.n_trees)

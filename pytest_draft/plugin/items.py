@@ -26,8 +26,8 @@ TOLERATED = pytest.StashKey["Tolerated | None"]()
 class Tolerated(NamedTuple):
     """How a check stands that neither passed nor stops anything."""
 
-    name: str
-    """One of "inconclusive", "warned". What pytest counts it as."""
+    name: str | None
+    """One of "inconclusive", "warned". What pytest counts it as; None for "skipped"."""
     why: str
     """One line."""
 
@@ -42,6 +42,8 @@ def tolerated(check: Check) -> Tolerated | None:
     """
     if check.result == "passed":
         return None
+    if check.result == "not applicable":
+        return Tolerated(None, f"not applicable: {check.sentence}")
     so = "a warning" if check.severity == "warning" else "allowed by the policy"
     return Tolerated("warned" if check.result == "failed" else check.result, f"{check.result}, {so}: {check.sentence}")
 

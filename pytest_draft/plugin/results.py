@@ -61,7 +61,7 @@ class DraftResult:
             said += f", error {error:.4f}"
         if (rows := metrics["perfect_rows"]) is not None:
             said += f", {rows:,} of {metrics['n_rows']:,} rows perfect"
-        crossed = [check.rule for check in self.checks if check.counts and check.result != "passed"]
+        crossed = [check.rule for check in self.checks if check.counts and not check.is_fine]
         return f"<DraftResult {said}{'; not passed: ' if crossed else ''}{', '.join(crossed)}>"
 
 

@@ -54,7 +54,7 @@ class Summary:
     refused: str | None = None
     """What a hook did to the report that it may not do; then nothing of it is in there."""
     fails: bool = False
-    """Whether checks that were not run fail the run."""
+    """Whether checks that were not run fail the run, or a model of which no check that counts could be made."""
     shown_as_failures: frozenset[str] = frozenset()
     """Addresses of the items whose checks are told among pytest's failures."""
     wrap: int | None = None
@@ -90,6 +90,7 @@ class Summary:
         of_models = fleet(report, [check.artifact for check in missing], session.earlier)
         settings = session.settings
         fails = bool(not_run) and (settings.strict or (bool(missing) and not settings.allow_not_run))
+        fails |= any(wording.unjudged(one) and not one["policy"]["allow_inconclusive"] for one in results)
         return cls(
             session, with_hash(report), of_models, explanation, refused, fails, shown_as_failures, wrap, tuple(changed)
         )
@@ -231,11 +232,13 @@ def _sentences(result: dict[str, Any], shown_as_failures: Collection[str], mixed
     mixed : bool
         Whether not all checks of the run were asked for by the same policy or marker.
     """
-    lines, reasons = [], result["reasons"]
+    lines, reasons, left_out = [], result["reasons"], dict[str, list[str]]()
     undecided: dict[str, list[str]] = {"undecided: ": [], "warnings: ": []}
     for check in result["checks"]:
         stops = wording.stops(result, check)
-        if check["result"] == "passed" or (stops and check["item"] in shown_as_failures):
+        if check["result"] == "not applicable":
+            left_out.setdefault(check["sentence"], []).append(check["rule"])
+        if check["result"] in ("passed", "not applicable") or (stops and check["item"] in shown_as_failures):
             continue
         name = f"{check['rule']} ({one_line(check['asked_by'])})" if mixed else check["rule"]
         waived, warns = wording.waived(check), wording.standing(check) == "warning"
@@ -253,6 +256,9 @@ def _sentences(result: dict[str, Any], shown_as_failures: Collection[str], mixed
         lines.append(f"why not more is known: {'; '.join(reasons)}")
     elif reasons and not any(check["item"] in shown_as_failures for check in result["checks"]):
         lines.append(f"in doubt: {'; '.join(reasons)}")
+    lines += [f"not applicable: {why} ({', '.join(rules)})" for why, rules in left_out.items()]
+    if wording.unjudged(result):
+        lines.append("no check that counts could be made, which is no pass")
     failed = result["verdict"] == "failed"  # no budget changes that
     open_ones = [check for check in result["checks"] if check["result"] == "inconclusive" and not failed]
     lines += [f"remedy: {check['remedy']}" for check in open_ones if check["remedy"] and not wording.waived(check)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pytest_draft.facts.examination import Examination
 from pytest_draft.policy.bar import Bar
 from pytest_draft.policy.remedies import smaller
-from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds
+from pytest_draft.policy.rule import Key, NotApplicable, Outcome, Rule, Thresholds
 
 
 def check(examination: Examination, thresholds: Thresholds) -> Outcome:
@@ -39,4 +39,5 @@ RULE = Rule(
     ),
     remedy="retrain with fewer or shallower trees, so that other datasets explain the file too, and judge the new file",
     attack=True,
+    unless=(NotApplicable.NOISE,),
 )

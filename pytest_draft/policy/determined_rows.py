@@ -5,7 +5,7 @@ from __future__ import annotations
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.informed import CUT_SHORT, Informed
 from pytest_draft.policy.bar import Bar
-from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds
+from pytest_draft.policy.rule import Key, NotApplicable, Outcome, Rule, Thresholds
 
 
 def check(examination: Examination, thresholds: Thresholds) -> Outcome:
@@ -30,9 +30,8 @@ def _judged(examination: Examination, allowed: Bar) -> Outcome:
     if informed is not None and (informed.proved or not allowed.crossed_by(informed.most_determined_rows)):
         shown = f"knowing all other rows, an attacker can work out {_told(informed)} with certainty"
         return allowed.judge((informed.least_determined_rows, informed.most_determined_rows), shown, between=shown)
-    if findings is None or (findings.ambiguity is None and examination.shortfalls):
-        return Outcome("inconclusive", "; ".join(examination.reasons) or "nothing was rebuilt that could be judged")
-    return Outcome("passed", "how many rows the file determines is not measured here")
+    why = "; ".join(dict.fromkeys(examination.reasons))
+    return Outcome("inconclusive", f"how many rows the file determines was not found out{': ' * bool(why)}{why}")
 
 
 def _proved(examination: Examination) -> int:
@@ -61,6 +60,7 @@ RULE = Rule(
     keys={"max_determined_share": Key.share("fail when a larger share of the rows is proved to follow from the file")},
     check=check,
     attack=True,
+    unless=(NotApplicable.NOISE, NotApplicable.OTHERS_KNOWN),
     rationale=(
         "Where a file determines its rows, they are in it, whether or not an attack of today gets them out: what is "
         "published cannot be taken back. It is proved, row by row, to somebody who knows all other rows: it says that "

@@ -7,7 +7,7 @@ from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.informed import CUT_SHORT, Informed
 from pytest_draft.policy.bar import Bar
 from pytest_draft.policy.ideal import ADDED
-from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
+from pytest_draft.policy.rule import Key, NotApplicable, Outcome, Rule, Thresholds, combined
 
 _ROUNDING = 1e-9  # errors are sums of fractions
 
@@ -16,8 +16,8 @@ def check(examination: Examination, thresholds: Thresholds) -> Outcome:
     """Fail when guesses by the file come too close, or when it tells too many rows whole, or numbers exactly."""
     informed = examination.informed
     if informed is None:
-        why = "; ".join(dict.fromkeys(examination.reasons))
-        return Outcome("inconclusive", why) if why else Outcome("passed", "this is not measured for such a file")
+        why = "; ".join(dict.fromkeys(examination.reasons)) if examination.not_informed is None else ""
+        return Outcome("inconclusive", why or _not_known(examination))
     outcomes = []
     if (share := thresholds.get("max_error_of_split_half")) is not None:
         outcomes += [_error(found, on, share) for found, on in _judged(examination, informed)]
@@ -25,26 +25,34 @@ def check(examination: Examination, thresholds: Thresholds) -> Outcome:
         outcomes.append(_row_by_row(informed, share))
     if (share := thresholds.get("max_told_rows_share")) is not None:
         outcomes.append(_determined(informed, share))
-    if (share := thresholds.get("max_exact_values_share")) is not None and informed.exact_numeric is not None:
-        outcomes.append(_exact(informed, informed.exact_numeric, share))
+    if (share := thresholds.get("max_exact_values_share")) is not None:
+        outcomes.append(_exact(informed, share))
     outcome = combined([_as_known(examination, informed, one) for one in outcomes])
-    if outcome.result == "passed" and CUT_SHORT in examination.shortfalls:  # it is of somebody who knows less
-        return Outcome("inconclusive", CUT_SHORT)
+    cut_short = CUT_SHORT in examination.shortfalls
+    if outcome.result == "passed" and (cut_short or examination.not_informed):  # it is of somebody who knows less
+        return Outcome("inconclusive", CUT_SHORT if cut_short else _not_known(examination))
     return outcome
 
 
-def _judged(examination: Examination, informed: Informed) -> list[tuple[Informed, str]]:
+def _not_known(examination: Examination) -> str:
+    why = examination.not_informed
+    return "what somebody gets who knows all other rows was not found out" + (f": {why}" if why else "")
+
+
+def _judged(examination: Examination, informed: Informed) -> list[tuple[Informed | None, str]]:
     """Return the figures of all columns, and without those that are constant and not tested, which would dilute them.
 
     Not of the columns that a forest determines in most rows: given all others, five trees of depth 2 determine those
     that they test.
     """
     part = None if examination.findings is None else examination.findings.informative
-    return [(informed, "")] + ([(part.informed, part.on)] if part is not None and part.informed is not None else [])
+    return [(informed, ""), *([] if part is None else [(part.informed, part.on)])]
 
 
-def _error(informed: Informed, on: str, share: float) -> Outcome:
+def _error(informed: Informed | None, on: str, share: float) -> Outcome:
     """Judge guesses after matching, beside other rows like these and what is guessed without the file."""
+    if informed is None:
+        return Outcome("inconclusive", f"what somebody gets{on} who knows all other rows was not found out")
     others = informed.split_half_error
     without = min(informed.matched_error_without_file, informed.without_file * others)
     reached = min(informed.matched_error, without)
@@ -84,7 +92,9 @@ def _determined(informed: Informed, share: float) -> Outcome:
     return _beyond(shown, "rows", informed.told_rows, informed.near_rows_without_file, share, by_proof=True)
 
 
-def _exact(informed: Informed, reached: float, share: float) -> Outcome:
+def _exact(informed: Informed, share: float) -> Outcome:
+    if (reached := informed.exact_numeric) is None:
+        return Outcome("inconclusive", "how many numbers somebody guesses exactly who knows all others is not known")
     sampled = _sample_note(informed)
     shown = f"knowing all other rows, an attacker guesses {reached:.1%} of the numeric values exactly{sampled}"
     return _beyond(shown, "values", reached, informed.exact_numeric_without_file or 0.0, share)
@@ -134,11 +144,13 @@ RULE = Rule(
             "fail when whoever knows all others is told a larger share whole of the rows not guessed without the file"
         ),
         "max_exact_values_share": Key.share(
-            "fail when whoever knows all others guesses more numbers exactly, of those not guessed without the file"
+            "fail when whoever knows all others guesses more numbers exactly, of those not guessed without the file",
+            unless=(NotApplicable.NO_NUMBERS,),
         ),
     },
     check=check,
     attack=True,
+    unless=(NotApplicable.NOISE, NotApplicable.OTHERS_KNOWN),
     rationale=(
         "What a file holds of a person shows when everything else is known: the row must lie in its own leaf of every "
         "tree that drew it, and a threshold that the others do not explain is its value. No attack has to find it, so "

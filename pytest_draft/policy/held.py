@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_draft.facts.ambiguity import Ideal
-from pytest_draft.facts.findings import Findings, Part
+from pytest_draft.facts.findings import WITH_LABELS, Findings, Part
 from pytest_draft.policy.bar import Bar
 from pytest_draft.policy.ideal import of_bits
 from pytest_draft.policy.rule import Outcome, Thresholds, combined
@@ -22,7 +22,7 @@ class Held:
     """What it says of what the attack reached."""
     best: tuple[Outcome, ...] | None = None
     """What it says of each bound of the best possible attack, of which any that passes is enough; empty where nobody
-    gets more. None without a bound: then only an attack that converged passes.
+    gets more than it. None without a bound: then only an attack that converged passes.
     """
 
     @classmethod
@@ -48,8 +48,8 @@ def by_best_attack(findings: Findings, held: Sequence[Held], converged: bool) ->
     for one in held:
         if one.best is None:
             outcomes.append(one.attack if converged else _unless_converged(one.attack))
-        elif one.best:
-            outcomes.append(first_passed(one.best))
+        else:
+            outcomes.append(first_passed(one.best or (one.attack,)))
     return combined(outcomes)
 
 
@@ -91,7 +91,7 @@ def of_labelled(
     if not meant:
         return []
     if findings.labelled is None:
-        return [Held(Outcome("passed", "the model has no classes, so there are no labels to rebuild"))]
+        return [Held(Outcome("inconclusive", f"nothing is known of rows{WITH_LABELS}: no labels were rebuilt"))]
     return judge(findings.labelled.part, meant)
 
 

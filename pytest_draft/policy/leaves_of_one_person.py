@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from pytest_draft.facts.files import ArtifactFacts
 from pytest_draft.policy.bar import Bar, bound
-from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
+from pytest_draft.policy.rule import Key, NotApplicable, Outcome, Rule, Thresholds, combined
 from pytest_draft.policy.smallest_leaf import without_structure
 
 
@@ -55,5 +55,6 @@ RULE = Rule(
         "singling out in the sense of GDPR recital 26 and of WP 216 of the Article 29 Working Party, section 2.2. How "
         "many persons it concerns says more than whether there is one, which holds for nearly every forest."
     ),
+    unless=(NotApplicable.NOISE,),
     remedy="retrain with min_samples_leaf of at least 2, better 5 to 10, and judge the new file",
 )

@@ -13,7 +13,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from pytest_draft.errors import PolicyError, one_line
-from pytest_draft.policy.rule import Evidence, Outcome, Rule, Thresholds
+from pytest_draft.policy.rule import Evidence, NotApplicable, Outcome, Rule, Thresholds
 
 GROUP = "pytest_draft.rules"
 """The group of entry points; each is named by its rule's id."""
@@ -74,6 +74,9 @@ def _wrong(loaded: object, rule: str) -> str | None:
     if loaded.needs not in Evidence.__constraints__:
         known = ", ".join(kind.__name__ for kind in Evidence.__constraints__)
         return f"it needs none of {known}"
+    reasons = [*loaded.unless, *(one for key in loaded.keys.values() for one in key.unless)]
+    if not all(isinstance(one, NotApplicable) for one in reasons):
+        return "it names a reason why it is not applicable that is none of NotApplicable"
     if loaded.severity not in ("error", "warning"):  # it would stop nothing
         return f"its severity is {one_line(loaded.severity)!r}, neither error nor warning"
     return None

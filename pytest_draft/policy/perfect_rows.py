@@ -6,14 +6,13 @@ import math
 from dataclasses import replace
 from functools import partial
 
-from pytest_draft.facts.ambiguity import Ideal
 from pytest_draft.facts.figures import TOLERANCE
 from pytest_draft.facts.findings import Findings, Part, ScaleName
 from pytest_draft.facts.slices import Measured, SliceFigures
 from pytest_draft.policy.bar import Bar
 from pytest_draft.policy.held import Held, by_attack, by_best_attack, deciding, of_labelled, of_parts
 from pytest_draft.policy.ideal import by_rows, ideals_of, rows_of_ideal
-from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds
+from pytest_draft.policy.rule import Key, NotApplicable, Outcome, Rule, Thresholds
 from pytest_draft.policy.thresholds_on_slices import named, of_slices
 
 NOT_MATCHED = "not counted exactly, as too many rows are alike or the time ran out"
@@ -49,31 +48,29 @@ def _held(findings: Findings, thresholds: Thresholds) -> list[Held]:
     if (share := thresholds.get("max_share_beyond_split_half")) is not None:
         on = within(findings.numeric is not None)
         held += of_slices(findings, lambda one, found: [_judge_slice(one, found, share, on)], _spared)
-    if held:
-        return held
-    nothing = Outcome("passed", "no numeric column is to be rebuilt, whose values could come back exactly")
-    return [Held(nothing, (nothing,))]
+    if "max_exact_values_beyond_split_half" in thresholds and findings.by_rank is None:
+        held.append(Held(Outcome("inconclusive", "it is not known how many numeric values come back exactly")))
+    return held
 
 
 def _certain(findings: Findings, most: int) -> Held:
-    """Judge the rows that are unique and proved: none is that is missing in a dataset that explains the file."""
+    """Judge unique rows that are proved: they are in all datasets, and told to whoever knows the others."""
     bar = Bar(most, f"the policy allows at most {most:,}", ",", by_proof=True)
-    attack = _proved(findings, bar)
-    if findings.informed is not None and not findings.informed.most_determined_rows:
-        return Held(
-            attack, (Outcome("passed", "the file proves no row, not even to an attacker who knows all the others"),)
-        )
-    shared = None if findings.ambiguity is None else findings.ambiguity.shared_unique_rows
-    if shared is None or bar.crossed_by(shared):
-        return Held(attack, (attack,))
-    return Held(attack, (bar.judge((0, shared), f"the file can prove at most {_unique(shared)}"),))
+    attack, informed, known = _proved(findings, bar), findings.informed, []
+    if informed is not None:
+        known.append(math.ceil(informed.most_determined_rows * informed.of_rows - 1e-9))
+    if findings.ambiguity is not None:
+        known.append(findings.ambiguity.shared_unique_rows)
+    passing = [rows for rows in known if not bar.crossed_by(rows)][:1]
+    bounds = [bar.judge((0, rows), f"the file can prove at most {_unique(rows)}") for rows in passing]
+    return Held(attack, (*bounds, attack))
 
 
 def _proved(findings: Findings, bar: Bar) -> Outcome:
     """Judge what is proved by now, which can be fewer rows than can be."""
     proved, at_most = findings.certain_unique_rows, findings.most_certain_unique_rows
     if proved is None:
-        return Outcome("passed", "no row is proved: on such a file, the attack proves no single rows")
+        return Outcome("inconclusive", f"how many unique rows the file alone proves was not found out; {bar.said}")
     unique = f"{_unique(proved)} {'is' if proved == 1 else 'are'} in the training data"
     shown = f"the file alone proves that {unique}"
     cut_short = f"the file alone proves that at least {unique}; the proof ran out of time, it can be {at_most or 0:,}"
@@ -155,7 +152,7 @@ def _judge_values(part: Part, share: float) -> Held:
     if (exact := part.exact) is None:
         missing = "no time was left, or there are too few rows"
         not_known = f"it is not known how many numeric values come back exactly{part.on}: {missing}"
-        return Held(outcome := Outcome("inconclusive", not_known), (outcome,) if ideals_of(part) else None)
+        return Held(Outcome("inconclusive", not_known))
     most = exact.split_half + share * (1 - exact.split_half)
     where_from = (
         f" (the {exact.split_half:.1%} that other rows like these have right, and {100 * share:g} % of the rest)"
@@ -163,17 +160,13 @@ def _judge_values(part: Part, share: float) -> Held:
     bar = Bar(most, f"the policy allows at most {most:.1%}", ".1%", base=exact.split_half)
     shown = f"the attack rebuilds {exact.share:.1%} of {exact.values:,} numeric values exactly{part.on}"
     attack = replace(bar, said=bar.said + where_from).judge(exact.share, shown)
-
-    def of_ideal(attack: Outcome, bar: Bar, ideal: Ideal) -> Outcome:
-        if ideal.most_exact is None:
-            return attack
-        what = f"{ideal.most_exact:.1%} of the numeric values exactly{part.on}"
+    best = []
+    for most_exact in sorted(one.most_exact for one in ideals_of(part) if one.most_exact is not None):
+        what = f"{most_exact:.1%} of the numeric values exactly{part.on}"
         between = f"the attack rebuilds {exact.share:.1%}, and a better one might rebuild {what}"
-        reached = (exact.share, ideal.most_exact)
-        return bar.judge(reached, f"none of the attackers considered rebuilds more than {what}", between=between)
-
-    tightest_first = sorted(ideals_of(part), key=lambda one: 1.0 if one.most_exact is None else one.most_exact)
-    return Held.by(attack, bar, tightest_first, of_ideal)
+        passed = f"none of the attackers considered rebuilds more than {what}"
+        best.append(bar.judge((exact.share, most_exact), passed, between=between))
+    return Held(attack, tuple(best) or None)
 
 
 def within(numeric: bool, scale: ScaleName = "range") -> str:
@@ -202,15 +195,21 @@ RULE = Rule(
             "fail when more than this share of the rows that other rows like these do not match is perfect"
         ),
         "max_exact_values_beyond_split_half": Key.share(
-            "fail when more than this share of the numeric values that other rows like these do not have right is exact"
+            "fail when more than this share of the numeric values that other rows like these do not have right is "
+            "exact",
+            unless=(NotApplicable.NO_NUMBERS,),
         ),
         "max_certain_unique_rows": Key.rows(
-            "fail when more rows than this are unique in the training data and proved by the file alone"
+            "fail when more rows than this are unique in the training data and proved by the file alone",
+            unless=(NotApplicable.NOISE,),
         ),
-        "max_perfect_rows_with_labels": Key.rows("fail when more rows than this are perfect and have the right label"),
+        "max_perfect_rows_with_labels": Key.rows(
+            "fail when more rows than this are perfect and have the right label", unless=(NotApplicable.NO_CLASSES,)
+        ),
         "max_share_with_labels_beyond_split_half": Key.share(
             "fail when more than this share of the rows that other rows like these do not match is perfect, each with "
-            "its label"
+            "its label",
+            unless=(NotApplicable.NO_CLASSES,),
         ),
     },
     check=check,

@@ -230,11 +230,11 @@ def _wrong_adversaries(adversaries: Sequence[str]) -> list[Problem]:
 
 
 def _missing_companions(rules: Mapping[str, Any]) -> list[Problem]:
-    """Return which rules cannot stand alone: they say nothing of some files, which would pass by that."""
+    """Return which rules cannot stand alone: to some files they are not applicable, which would not be judged."""
     if not {ERROR.id, PERFECT.id}.isdisjoint(rules):
         return []
     beside = f"[rules.{ERROR.id}] or [rules.{PERFECT.id}]"
-    problem = f"it says nothing where nobody can know which rows a tree drew: add {beside} beside it"
+    problem = f"it is not applicable to private forests, nor to who knows all other rows: add {beside} beside it"
     return [(problem, ["rules", rule.id]) for rule in (DETERMINED, GIVEN_ALL_OTHER_ROWS) if rule.id in rules]
 
 

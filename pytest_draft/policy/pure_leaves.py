@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pytest_draft.facts.files import ArtifactFacts
 from pytest_draft.policy.bar import Bar, bound
-from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds
+from pytest_draft.policy.rule import Key, NotApplicable, Outcome, Rule, Thresholds
 from pytest_draft.policy.smallest_leaf import without_structure
 
 
@@ -17,6 +17,8 @@ def check(artifact: ArtifactFacts, thresholds: Thresholds) -> Outcome:
             what = "may have one target" if published.answers == "mean targets" else "give one class a share of 1"
             rest = "and the file does not tell how many training rows they hold"
             return Outcome("inconclusive", f"{published.certain_leaves:,} leaves {what}, {rest}")
+        if published is not None and published.answers in ("shares", "rounded shares"):
+            return Outcome("passed", "no leaf gives one class a share of 1, so none is of one class")
         return without_structure(artifact)
     most, share = thresholds["max_share"], found.disclosed_class
     one = (
@@ -48,5 +50,6 @@ RULE = Rule(
         "l-diversity, ICDE 2006; inference, WP 216 of the Article 29 Working Party, section 2.2). A tree that is grown "
         "without a limit has no other leaves."
     ),
+    unless=(NotApplicable.NOISE,),
     remedy="retrain with shallower trees (max_depth, min_samples_leaf), which mix classes, and judge the new file",
 )

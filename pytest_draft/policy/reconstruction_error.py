@@ -10,7 +10,7 @@ from pytest_draft.facts.slices import Measured, SliceFigures
 from pytest_draft.policy.bar import Bar, bound
 from pytest_draft.policy.held import Held, by_attack, by_best_attack, deciding, of_labelled, of_parts
 from pytest_draft.policy.ideal import ADDED, by_error, by_other_people, error_of_ideal, without_file
-from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds
+from pytest_draft.policy.rule import Key, NotApplicable, Outcome, Rule, Thresholds
 from pytest_draft.policy.thresholds_on_slices import named, of_slices
 
 _ROUNDING = 1e-9  # errors are sums of fractions
@@ -126,9 +126,13 @@ RULE = Rule(
         "max_error": Key.error("fail at an error of at most this"),
         "max_error_of_split_half": Key.error("fail at an error of at most this share of the split-half baseline"),
         "max_error_of_random": Key.error("fail at an error of at most this share of the random baseline"),
-        "max_error_with_labels": Key.error("fail at an error of at most this, with the label as one more attribute"),
+        "max_error_with_labels": Key.error(
+            "fail at an error of at most this, with the label as one more attribute",
+            unless=(NotApplicable.NO_CLASSES,),
+        ),
         "max_error_with_labels_of_split_half": Key.error(
-            "fail at an error of at most this share of the split-half baseline, the label counted in both"
+            "fail at an error of at most this share of the split-half baseline, the label counted in both",
+            unless=(NotApplicable.NO_CLASSES,),
         ),
     },
     check=check,

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from enum import Enum
 from typing import Any, Generic, Literal, TypeVar
 
+from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.entropy import Entropy
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.files import ArtifactFacts
@@ -15,6 +17,8 @@ from pytest_draft.policy.comparison import NowAndEarlier
 
 Evidence = TypeVar("Evidence", Findings, ArtifactFacts, Entropy, NowAndEarlier, Examination)
 Verdict = Literal["passed", "failed", "inconclusive"]
+CheckResult = Literal["passed", "failed", "inconclusive", "not applicable"]
+"""How a check ends. A rule itself says no more than a `Verdict`: whether it is applicable is not for it to decide."""
 Severity = Literal["error", "warning"]
 Thresholds = Mapping[str, Any]
 
@@ -30,6 +34,43 @@ class Outcome:
     """What to do about just what was found, where the rule's own remedy is not all about this file."""
     close: bool = False
     """Whether the figure lies so close to its threshold that another seed of the model may bring it past that."""
+
+
+NOTHING = Outcome("inconclusive", "there is nothing that this rule could judge")
+"""Said where what a rule needs is missing."""
+
+
+class NotApplicable(Enum):
+    """Why a rule, or a threshold of one, makes no sense for a file: a closed list, each with the sentence that says so.
+
+    Rules and thresholds name those that there can be for them (`unless`), and cannot think of others. Where a figure is
+    merely missing, none of these holds, and the rule is inconclusive.
+    """
+
+    NOISE = "the leaves hold what a mechanism of differential privacy released, and nothing of a row for certain"
+    OTHERS_KNOWN = "the adversary knows all other rows already, so its own attack shows what the file adds to them"
+    NO_CLASSES = "the model has no classes, and this is about labels"
+    NO_NUMBERS = "no numeric column is to be rebuilt"
+    NO_EPSILON = "the file declares no epsilon that its counts could contradict"
+    NO_ATTACK = "the policy asks for no attack, so none was given any time"
+
+    def holds(self, examination: Examination) -> bool:
+        """Return whether it is so; never of a file that was not read, or that holds more than the model."""
+        artifact, found, informed = examination.artifact, examination.findings, examination.informed
+        if not artifact.was_read or artifact.unjudged is not None:
+            return False
+        if self is NotApplicable.NOISE:
+            return artifact.privacy is not None and not artifact.contradictions
+        if self is NotApplicable.OTHERS_KNOWN:
+            return Adversary.parse(examination.case.adversary).informed
+        if self is NotApplicable.NO_CLASSES:
+            return artifact.regressor
+        if self is NotApplicable.NO_NUMBERS:
+            known = [None if found is None else found.numeric, None if informed is None else informed.exact_numeric]
+            return (found is not None or informed is not None) and known == [None, None]
+        if self is NotApplicable.NO_EPSILON:
+            return artifact.privacy is None
+        return not examination.case.attack
 
 
 @dataclass(frozen=True)
@@ -48,21 +89,23 @@ class Key:
     """In force where the rule is named without it; None for no such threshold."""
     listed: bool = False
     """Whether it is a list of texts, not a number."""
+    unless: tuple[NotApplicable, ...] = ()
+    """Where it is left out; a rule all of whose thresholds are left out is not applicable."""
 
     @classmethod
-    def share(cls, help: str, default: float | None = None) -> Key:
+    def share(cls, help: str, default: float | None = None, unless: tuple[NotApplicable, ...] = ()) -> Key:
         """Return the threshold of a share of which no more is allowed."""
-        return cls(False, 1.0, min, help, default)
+        return cls(False, 1.0, min, help, default, unless=unless)
 
     @classmethod
-    def error(cls, help: str) -> Key:
+    def error(cls, help: str, unless: tuple[NotApplicable, ...] = ()) -> Key:
         """Return the threshold of an attacker's error, or of a share of one, of which no less is allowed."""
-        return cls(False, 1.0, max, help)
+        return cls(False, 1.0, max, help, unless=unless)
 
     @classmethod
-    def rows(cls, help: str) -> Key:
+    def rows(cls, help: str, unless: tuple[NotApplicable, ...] = ()) -> Key:
         """Return the threshold of a number of rows of which no more are allowed."""
-        return cls(True, None, min, help)
+        return cls(True, None, min, help, unless=unless)
 
     def wrong(self, value: object) -> str | None:
         """Say what a value must be that is none of this threshold; None where nothing is wrong."""
@@ -107,6 +150,8 @@ class Rule(Generic[Evidence]):
     """Takes what it needs, thresholds, and whether the attack converged; judges by what is known of the best possible
     attack. None where only an attack that converged can pass.
     """
+    unless: tuple[NotApplicable, ...] = ()
+    """Where it makes no sense for a file, unless it fails all the same."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "attack", self.attack or self.needs is Findings)
@@ -116,6 +161,14 @@ class Rule(Generic[Evidence]):
         others = {name: key.default for name, key in self.keys.items() if name not in thresholds}
         return {**thresholds, **{name: value for name, value in others.items() if value is not None}}
 
+    def applied(self, thresholds: Thresholds, examination: Examination) -> tuple[Thresholds, NotApplicable | None]:
+        """Return the thresholds that are held against a file, and why it is not applicable; None where it is."""
+        of_keys = {name: [one for one in key.unless if one.holds(examination)] for name, key in self.keys.items()}
+        left_out = {name: reasons[0] for name, reasons in of_keys.items() if reasons}
+        left = {name: at for name, at in thresholds.items() if name not in left_out}
+        why = next((one for one in self.unless if one.holds(examination)), None)
+        return left, left_out[next(iter(thresholds))] if why is None and thresholds and not left else why
+
 
 def common(one: list[str], other: list[str]) -> list[str]:
     """Return the stricter of two lists of what is allowed: what both allow."""
@@ -123,9 +176,14 @@ def common(one: list[str], other: list[str]) -> list[str]:
 
 
 def combined(outcomes: list[Outcome]) -> Outcome:
-    """Return the gravest outcome: failed beats inconclusive beats passed; passes are told together."""
+    """Return the gravest outcome: failed beats inconclusive beats passed; passes are told together.
+
+    Of nothing there is no pass.
+    """
     for result in ("failed", "inconclusive"):
         if grave := [outcome for outcome in outcomes if outcome.result == result]:
             return replace(grave[0], close=all(outcome.close for outcome in grave))
+    if not outcomes:
+        return NOTHING
     said = "; ".join(outcome.sentence for outcome in outcomes)
     return Outcome("passed", said, close=any(outcome.close for outcome in outcomes))

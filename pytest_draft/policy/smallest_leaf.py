@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pytest_draft.facts.files import ArtifactFacts
 from pytest_draft.policy.bar import Bar
-from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds
+from pytest_draft.policy.rule import Key, NotApplicable, Outcome, Rule, Thresholds
 
 
 def check(artifact: ArtifactFacts, thresholds: Thresholds) -> Outcome:
@@ -26,13 +26,10 @@ def check(artifact: ArtifactFacts, thresholds: Thresholds) -> Outcome:
 
 
 def without_structure(artifact: ArtifactFacts) -> Outcome:
-    """Say what it means that the sizes of leaves are not known: only noise that nothing takes away hides them."""
-    if artifact.privacy is not None and not artifact.contradictions:
-        return Outcome("passed", f"the file declares {artifact.claim}, and tells of no leaf which rows it holds")
+    """Say that the sizes of leaves are not known: what a leaf answers is of these people, however many they are."""
     found = artifact.published
-    if found is not None and found.answers is not None and not found.left:
-        return Outcome("passed", f"the file tells {found.answers} in its leaves, and of no leaf how many rows it holds")
-    return Outcome("inconclusive", "it is not known how many training rows a leaf or a rule holds")
+    tells = "" if found is None or found.answers is None else f": the file tells {found.answers} in its leaves only"
+    return Outcome("inconclusive", f"it is not known how many training rows a leaf or a rule holds{tells}")
 
 
 RULE = Rule(
@@ -45,5 +42,6 @@ RULE = Rule(
         "publish a group of fewer than a few persons (k-anonymity: Sweeney, 2002; thresholds of 3 to 10 in disclosure "
         "control, as in the SACRO guidelines on releasing trained models)."
     ),
+    unless=(NotApplicable.NOISE,),
     remedy="retrain with a larger min_samples_leaf (for a rule list: a larger minimum support), and judge the new file",
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_draft.facts.examination import Examination
-from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds
+from pytest_draft.policy.rule import Key, NotApplicable, Outcome, Rule, Thresholds
 
 
 def check(examination: Examination, thresholds: Thresholds) -> Outcome:
@@ -24,4 +24,5 @@ RULE = Rule(
         "passes by asking briefly (EU AI Act, article 15: testing appropriate to the risk)."
     ),
     remedy="run it with a longer --draft-budget",
+    unless=(NotApplicable.NO_ATTACK,),
 )

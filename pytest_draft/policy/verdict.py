@@ -1,4 +1,4 @@
-"""The verdict: in go an examination and a policy, out come one `Check` per rule, passed, failed or inconclusive."""
+"""The verdict: in go an examination and a policy, out come one `Check` per rule, each with a `CheckResult`."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ from pytest_draft.policy.comparison import NowAndEarlier
 from pytest_draft.policy.ideal import ideals_of
 from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.remedies import Command, cause_in_file, commands, more_time, remedy_for, told
-from pytest_draft.policy.rule import Outcome, Rule, Severity, Thresholds, Verdict
+from pytest_draft.policy.rule import NOTHING, CheckResult, Outcome, Rule, Severity, Thresholds, Verdict
 from pytest_draft.policy.rules import rule_of
 from pytest_draft.policy.waiver import Waiver
+
+_GRAVEST: tuple[CheckResult, ...] = ("failed", "inconclusive", "passed", "not applicable")
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Check:
 
     rule: str
     adversary: str
-    result: Verdict
+    result: CheckResult
     sentence: str
     cause: str | None = None
     """What in the file makes it fail."""
@@ -46,13 +48,18 @@ class Check:
             object.__setattr__(self, name, None if text is None else harmless(text, None))
 
     @property
+    def is_fine(self) -> bool:
+        """Whether nothing is to be said against the file: it passed, or is not applicable, which is no pass."""
+        return self.result in ("passed", "not applicable")
+
+    @property
     def counts(self) -> bool:
         """Whether the verdict depends on it."""
         return self.severity == "error" and self.waiver is None
 
     def stops(self, policy: Policy) -> bool:
         """Return whether it fails the suite: where it counts, failed always, inconclusive unless allowed."""
-        allowed = self.result == "passed" or (self.result == "inconclusive" and policy.allow_inconclusive)
+        allowed = self.is_fine or (self.result == "inconclusive" and policy.allow_inconclusive)
         return self.counts and not allowed
 
 
@@ -87,31 +94,32 @@ def at_least(check: Check, floor: Check) -> Check:
 
 
 def check_rule(examination: Examination, policy: Policy, rule: str, compared: NowAndEarlier | None = None) -> Check:
-    """Check one rule: failed beats inconclusive beats passed.
+    """Check one rule: failed beats inconclusive beats passed; what is not applicable to a file is none of these.
 
     A budget that is crossed stays crossed, whatever else is in doubt; what is in doubt is never a pass. What stands
     in the file stands there whatever the attack has come to, once the file was read; that nothing stands there is not
     said of a file with fitted trees that are not the model's.
     """
     check = _checked(examination, policy, rule, compared)
-    waiver = None if check.result == "passed" else policy.waiver(rule, examination.artifact.sha256)
+    waiver = None if check.is_fine else policy.waiver(rule, examination.artifact.sha256)
     return replace(check, severity=policy.severities[rule], waiver=waiver)
 
 
 def _checked(examination: Examination, policy: Policy, rule: str, compared: NowAndEarlier | None) -> Check:
     adversary, artifact, judged = examination.case.adversary, examination.artifact, rule_of(rule)
-    outcome, doubts = Outcome("inconclusive", "there is nothing that this rule could judge"), examination.reasons
+    thresholds, not_applicable = judged.applied(policy.rules[rule], examination)
+    outcome, doubts = NOTHING, examination.reasons
     if judged.needs is Findings and examination.findings is not None:
-        outcome = judged.check(examination.findings, policy.rules[rule])
+        outcome = judged.check(examination.findings, thresholds)
     elif judged.needs is ArtifactFacts and artifact.was_read:
-        outcome = judged.check(artifact, policy.rules[rule])
+        outcome = judged.check(artifact, thresholds)
         doubts = () if artifact.unjudged is None else (artifact.unjudged,)
     elif judged.needs is NowAndEarlier and compared is not None:
-        outcome = judged.check(compared, policy.rules[rule])
+        outcome = judged.check(compared, thresholds)
     elif judged.needs is Examination:
-        outcome, doubts = judged.check(examination, policy.rules[rule]), ()
+        outcome, doubts = judged.check(examination, thresholds), ()
     elif judged.needs is Entropy and examination.entropy is not None:
-        outcome, doubts = judged.check(examination.entropy, policy.rules[rule]), examination.entropy.reasons
+        outcome, doubts = judged.check(examination.entropy, thresholds), examination.entropy.reasons
     elif judged.needs is Entropy and examination.not_audited is not None:
         doubts = (examination.not_audited,)
     if outcome.result == "failed":
@@ -122,8 +130,10 @@ def _checked(examination: Examination, policy: Policy, rule: str, compared: NowA
         said = judged.blames_file and (judged.attack or judged.needs is Entropy)
         cause = cause_in_file(examination) if said else None
         return Check(rule, adversary, "failed", _with_margin(judged, outcome), cause, remedy, helping)
+    if not_applicable is not None:
+        return Check(rule, adversary, "not applicable", not_applicable.value)
     if judged.bounds is not None and judged.needs is Findings and examination.findings is not None:
-        outcome, doubts = _by_bounds(judged, examination, policy.rules[rule], outcome)
+        outcome, doubts = _by_bounds(judged, examination, thresholds, outcome)
     if doubts:  # what is short of the best attack is a reason of the examination, which is told once
         reason = "; ".join(doubts if doubts[0] != outcome.sentence else doubts[:1])
         helping = _to_decide(examination, policy, doubts)
@@ -188,25 +198,28 @@ def _by_bounds(
 def gravest(checks: Iterable[tuple[str | None, Check]]) -> Check:
     """Return the gravest check of one rule on several models of a file, which says at which place it is.
 
+    One that is not applicable to some of them is judged by the others.
+
     Parameters
     ----------
     checks : iterable of (str or None, Check)
         The place of each model, None for the only one; at least one.
     """
     listed = list(checks)
-    worst = overall(check.result for _, check in listed)
+    worst = min((check.result for _, check in listed), key=_GRAVEST.index)
     found = [(place, check) for place, check in listed if check.result == worst]
     place, check = found[0]
-    if place is None or worst == "passed":
+    if place is None or check.is_fine:
         return check
     others = f" (and {len(found) - 1} more of {len(listed)} models)" if len(found) > 1 else ""
     return replace(check, sentence=f"model {one_line(place)}: {check.sentence}{others}")
 
 
-def verdict_of(checks: Iterable[tuple[Verdict, bool]]) -> Verdict:
+def verdict_of(checks: Iterable[tuple[CheckResult, bool]]) -> Verdict:
     """Return the verdict of some checks: the gravest result that counts.
 
-    Where there are checks and none of them counts, nothing stands in the way.
+    Where checks were made and none of them counts, nothing stands in the way; where all that count are not applicable,
+    nothing is known.
 
     Parameters
     ----------
@@ -215,13 +228,11 @@ def verdict_of(checks: Iterable[tuple[Verdict, bool]]) -> Verdict:
     """
     listed = list(checks)
     counting = [result for result, counts in listed if counts]
-    return overall(counting) if counting or not listed else "passed"
+    made = any(result != "not applicable" for result, _ in listed)
+    return overall(counting) if counting or not made else "passed"
 
 
-def overall(results: Iterable[Verdict]) -> Verdict:
-    """Return the gravest of some results; nothing at all is inconclusive."""
-    found = set(results)
-    for result in ("failed", "inconclusive", "passed"):
-        if result in found:
-            return result
-    return "inconclusive"
+def overall(results: Iterable[CheckResult]) -> Verdict:
+    """Return the gravest of some results; nothing at all, or nothing that is applicable, is inconclusive."""
+    worst: CheckResult = min(results, key=_GRAVEST.index, default="not applicable")
+    return "inconclusive" if worst == "not applicable" else worst

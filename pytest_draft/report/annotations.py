@@ -15,7 +15,7 @@ from typing import Any
 from pytest_draft.bounded import what_failed
 from pytest_draft.errors import one_line
 from pytest_draft.foreign_text import HarmlessParser, address, harmless_values
-from pytest_draft.report.wording import file_of, standing, waived
+from pytest_draft.report.wording import file_of, standing, unjudged, waived
 
 MOST = 10
 """As many annotations of a kind as GitHub shows for a step; more are cut off without a word."""
@@ -97,7 +97,7 @@ def _failed_lines(kind: str, result: dict[str, Any], check: dict[str, Any]) -> s
 
 def _inconclusive_lines(result: dict[str, Any]) -> Iterable[str]:
     by_reason: dict[str, list[dict[str, Any]]] = {}
-    for check in _checks(result, "inconclusive"):
+    for check in result["checks"] if unjudged(result) else _checks(result, "inconclusive"):
         by_reason.setdefault(check["sentence"], []).append(check)
     path, file = result["artifact"]["path"], file_of(result["artifact"])
     for reason, checks in by_reason.items():

@@ -82,7 +82,7 @@ def undecide_changed(results: Sequence[Result], items: Collection[str]) -> list[
     Parameters
     ----------
     results : sequence of dict
-        As `merged` returns them. Their checks that passed on such a file are inconclusive afterwards.
+        As `merged` returns them. Their checks that said nothing against such a file are inconclusive afterwards.
     items : collection of str
         Addresses of the checks that are all about one file of a name; a project's own tests may write it anew.
 
@@ -99,7 +99,7 @@ def undecide_changed(results: Sequence[Result], items: Collection[str]) -> list[
     for result in results:
         if any(file["path"] in changed for file in _files(result)):
             for check in result["checks"]:
-                if check["item"] in items and check["result"] == "passed":
+                if check["item"] in items and check["result"] in ("passed", "not applicable"):
                     check.update(result="inconclusive", sentence=_CHANGED, cause=None, remedy=None, commands=[])
             result["verdict"] = _verdict(result)
     return sorted(changed)

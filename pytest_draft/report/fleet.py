@@ -113,6 +113,7 @@ def _model(path: str, results: Sequence[Result], not_run: Mapping[str, int]) -> 
             {check["rule"] for one in results for check in one["checks"] if wording.standing(check) == "waived"}
         ),
         "checks_not_run": missing,
+        "checks_not_applicable": sum(one["result"] == "not applicable" for all_ in results for one in all_["checks"]),
         **_figures(lead),
         **{name: metrics.get(name) for name in _METRICS},
         "seconds": round(sum(result["seconds"] for result in results), 3),

@@ -41,6 +41,7 @@ def _row(model: Model) -> dict[str, Any]:
         "rule": worst["rule"] if worst else None,
         "standing": worst["standing"] if worst else None,
         "sentence": worst["sentence"] if worst else "no check ran",
+        "left_out": f"{left_out:,} not applicable" if (left_out := model["checks_not_applicable"]) else None,
         "not_run": f"{counted(not_run, 'planned check')} did not run" if not_run else None,
         "error_text": span(error, ".4f"),
         "error_key": "" if error is None else error[0],

@@ -10,6 +10,8 @@ How three outcomes become the predicate's:
 - failed: in ``failedTests``; waived by the policy, or a warning under it: in ``warnedTests``.
 - inconclusive: in ``failedTests``, because what could not be judged is not known to be safe; where the policy allows
   inconclusive checks: in ``warnedTests``.
+- not applicable to the model: in ``notApplicableTests``, a field of our own, which a verifier may ignore: it is no pass
+  of its own. Of a model of which no check that counts is applicable, they are taken for inconclusive.
 - planned but not run: in ``failedTests``, whatever the policy allows: an attestation is read as saying that all ran.
 
 ``result`` is ``FAILED`` with any failed test or without any test at all, else ``WARNED`` with any warned one, else
@@ -25,7 +27,7 @@ from typing import Any
 
 from pytest_draft.report.json_report import indented
 from pytest_draft.report.result import Report
-from pytest_draft.report.wording import standing, stops
+from pytest_draft.report.wording import standing, stops, unjudged
 
 
 def render(report: Report) -> str:
@@ -38,11 +40,15 @@ def predicate(report: Report) -> dict[str, Any]:
     passed: list[str] = []
     warned: list[str] = []
     failed: list[str] = list(report["not_run"])
+    left_out: list[str] = []
     for result in report["results"]:
         for check in result["checks"]:
             name = _name(check, result["adversary"])
             if stops(result, check):
                 failed.append(name)
+            elif standing(check) == "not applicable":
+                open_ = warned if result["policy"].get("allow_inconclusive", False) else failed
+                (open_ if unjudged(result) else left_out).append(name)
             else:
                 (passed if standing(check) == "passed" else warned).append(name)
     verdict = "PASSED"
@@ -56,6 +62,7 @@ def predicate(report: Report) -> dict[str, Any]:
         "passedTests": passed,
         "warnedTests": warned,
         "failedTests": failed,
+        **({"notApplicableTests": left_out} if left_out else {}),
     }
 
 

@@ -16,7 +16,7 @@ from pytest_draft.report.result import Report, Result
 MOST_CHECKS = 200
 """Rows of the table of checks; a summary that is too large (1 MiB) is not shown at all."""
 
-_SIGNS = {"failed": "❌", "inconclusive": "❓", "warning": "⚠️", "waived": "📝", "passed": "✅"}
+_SIGNS = {"failed": "❌", "inconclusive": "❓", "warning": "⚠️", "waived": "📝", "passed": "✅", "not applicable": "⚪"}
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;"}
 _UNSAFE_IN_BLOCKS = frozenset("<>`")
 _SPECIAL = re.compile(r"[\\`*_{}\[\]#~@$^!=+]|:(?=\S)|(?<=www)\.", re.IGNORECASE)

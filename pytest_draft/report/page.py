@@ -15,7 +15,7 @@ from pytest_draft.foreign_text import harmless
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-SIGNS = {"failed": "✕", "inconclusive": "?", "warning": "!", "waived": "~", "passed": "✓"}
+SIGNS = {"failed": "✕", "inconclusive": "?", "warning": "!", "waived": "~", "passed": "✓", "not applicable": "○"}
 """What shows how a check stands to whoever does not see colours."""
 
 

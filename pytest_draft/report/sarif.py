@@ -3,6 +3,7 @@
 GitHub reads a part of the format only, and no ``kind``: every result becomes an alert, passed ones too. So
 
 - passed checks are no results; that all rules ran is told by the rules and the invocation;
+- checks that are not applicable are of kind ``notApplicable`` and of no level; their reason is all that they say;
 - failed checks are of kind ``fail`` and of the level of their severity; waived ones are suppressed, with the reason;
 - inconclusive checks are of kind ``open`` (there was too little information to decide), to which the format gives no
   level: GitHub then takes the rule's own, which is that of the severity, as what could not be judged does not pass.
@@ -28,6 +29,9 @@ from pytest_draft.report.result import Report, ReportedCheck, Result
 from pytest_draft.report.wording import file_of, waived
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+
+_KINDS = {"failed": "fail", "inconclusive": "open", "not applicable": "notApplicable"}
 
 
 def render(report: Report) -> str:
@@ -119,7 +123,7 @@ def _result(result: Result, check: ReportedCheck, rule: int, artifact: int) -> d
     said: dict[str, Any] = {
         "ruleId": check["rule"],
         "ruleIndex": rule,
-        "kind": "fail" if check["result"] == "failed" else "open",
+        "kind": _KINDS[check["result"]],
         "message": {"text": _plain(_message(result, check))},
         "locations": [
             {
@@ -132,8 +136,8 @@ def _result(result: Result, check: ReportedCheck, rule: int, artifact: int) -> d
         ],
         "partialFingerprints": {"primaryLocationLineHash": hashlib.sha256(identity.encode()).hexdigest() + ":1"},
     }
-    if check["result"] == "failed":
-        said["level"] = check["severity"]
+    if check["result"] != "inconclusive":
+        said["level"] = check["severity"] if check["result"] == "failed" else "none"
     if (by := waived(check)) is not None:
         said["suppressions"] = [{"kind": "external", "status": "accepted", "justification": by}]
     return said

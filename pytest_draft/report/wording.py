@@ -11,7 +11,7 @@ from pytest_draft.policy.remedies import Command, told
 from pytest_draft.policy.waiver import waived as answered
 from pytest_draft.report.result import Report, ReportedCheck, Result
 
-STANDINGS = ("failed", "inconclusive", "warning", "waived", "passed")
+STANDINGS = ("failed", "inconclusive", "warning", "waived", "passed", "not applicable")
 """How checks can stand, worst first."""
 
 HOW_TO_READ = (
@@ -42,7 +42,7 @@ _HARMLESS = frozenset(
 def standing(check: ReportedCheck) -> str:
     """Return how a check stands, one of `STANDINGS`: one that did not pass can be waived, or be a warning only."""
     result: str = check["result"]
-    if result == "passed":
+    if result in ("passed", "not applicable"):
         return result
     if check["waiver"] is not None:
         return "waived"
@@ -53,6 +53,15 @@ def stops(result: Result, check: ReportedCheck) -> bool:
     """Return whether a check keeps its model from being released: an inconclusive one unless the policy allows it."""
     stands = standing(check)
     return stands == "failed" or (stands == "inconclusive" and not result["policy"].get("allow_inconclusive", False))
+
+
+def unjudged(result: Result) -> bool:
+    """Return whether no check that counts was made of a model, because none is applicable: so nothing is known of it.
+
+    As of `pytest_draft.policy.verdict.verdict_of`.
+    """
+    counting = [check for check in result["checks"] if check["severity"] == "error" and check["waiver"] is None]
+    return all(check["result"] == "not applicable" for check in counting or result["checks"])
 
 
 def worst_first(report: Report) -> list[tuple[Result, ReportedCheck]]:
@@ -94,11 +103,14 @@ def _models(report: Report) -> Iterator[tuple[str, str, str, list[Result]]]:
 def _headline(name: str, verdict: str, results: Sequence[Result], not_all: bool) -> tuple[str, str]:
     """Return how a model stands, and the sentence; also where not all of its planned checks ran."""
     pairs = [(result, check) for result in results for check in result["checks"]]
-    standings = [standing(check) for _, check in pairs]
+    every = [standing(check) for _, check in pairs]
+    standings = [one for one in every if one != "not applicable"]
+    left_out = len(every) - len(standings)
     of_all = f"{standings.count(verdict):,} of {counted(len(standings), 'check')}"
     waived, warnings = standings.count("waived"), standings.count("warning")
     open_ones = sum(standing(check) == "warning" and check["result"] == "inconclusive" for _, check in pairs)
-    besides = f"; {waived:,} waived" * bool(waived) + f"; {counted(warnings, 'warning')}" * bool(warnings)
+    besides = f", {left_out:,} not applicable" * bool(left_out)
+    besides += f"; {waived:,} waived" * bool(waived) + f"; {counted(warnings, 'warning')}" * bool(warnings)
     besides += f", {open_ones:,} of which could not be decided" * bool(open_ones)
     if verdict == "failed":
         return verdict, f"Do not release {name}: {of_all} failed{besides}."
@@ -108,6 +120,8 @@ def _headline(name: str, verdict: str, results: Sequence[Result], not_all: bool)
                 verdict,
                 f"Not cleared for release: {name}. {of_all} could not be decided, which is no pass{besides}.",
             )
+        if any(map(unjudged, results)):
+            return verdict, f"Not cleared for release: {name}. No check that counts could be made{besides}."
         if not_all:
             passed = f"{standings.count('passed'):,} of the {counted(len(standings), 'check')} that ran passed"
             return verdict, f"Not cleared for release: {name}. Not all of its checks ran; {passed}{besides}."

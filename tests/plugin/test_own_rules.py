@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from pytest_draft.policy import own_rules
+from pytest_draft.policy.rule import NotApplicable
 from pytest_draft.policy.rules import RULES, known_rule
 
 HEAD = 'schema_version = 1\nname = "ours"\n'
@@ -15,7 +16,7 @@ MODULE = """
 from pytest_draft.facts.findings import (Findings)
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.files import ArtifactFacts
-from pytest_draft.policy.rule import Key, Outcome, Rule
+from pytest_draft.policy.rule import Key, NotApplicable, Outcome, Rule
 
 
 def check(artifact, thresholds):
@@ -153,6 +154,19 @@ def test_a_rule_whose_severity_is_none_is_refused_since_it_would_stop_nothing(in
     assert "its severity is 'Error', neither error nor warning" in error
 
 
+def test_a_rule_of_another_distribution_is_not_applicable_for_a_reason_of_ours(project, install, judge):
+    install(needs="ArtifactFacts,\n    unless=(NotApplicable.NO_EPSILON,)")
+    assert judge("[rules.most-trees]\nmax_trees = 20\n").parseoutcomes() == {"skipped": 1}
+    (check,) = project.result()["checks"]
+    assert (check["result"], check["sentence"]) == ("not applicable", NotApplicable.NO_EPSILON.value)
+
+
+def test_a_rule_with_a_reason_of_its_own_is_refused(install, judge, one_line_error):
+    install(needs='ArtifactFacts,\n    unless=("I say so",)')
+    error = one_line_error(judge("[rules.most-trees]\n"))
+    assert "it names a reason why it is not applicable that is none of NotApplicable" in error
+
+
 def test_two_distributions_with_one_id_are_refused(install, judge, one_line_error):
     install()
     install(name="another")
@@ -165,6 +179,7 @@ def test_two_distributions_with_one_id_are_refused(install, judge, one_line_erro
         ("raise ValueError('quokka')", "rule 'most-trees' of house raised ValueError"),
         ("return None", "rule 'most-trees' of house gave no outcome"),
         ("return Outcome('fine', '')", "rule 'most-trees' of house gave no outcome"),
+        ("return Outcome('not applicable', 'I say so')", "rule 'most-trees' of house gave no outcome"),
     ],
 )
 def test_a_check_that_does_not_answer_is_inconclusive(project, install, judge, check, sentence):

@@ -116,3 +116,42 @@ def test_a_run_that_ends_at_the_first_failure_ends_at_what_could_not_be_decided(
     assert run.ret == pytest.ExitCode.TESTS_FAILED
     assert run.parseoutcomes() == {"inconclusive": 1}
     run.stdout.fnmatch_lines(["not run*leaking.joblib::perfect-rows?artifact?*"])
+
+
+NUMBERS = "[rules.perfect-rows]\nmax_exact_values_beyond_split_half = 0.5\n"
+"""A rule on numbers; the table has none."""
+
+
+@pytest.mark.nightly(quick=1)
+@pytest.mark.parametrize("processes", ["-n0", "-n2"])
+def test_a_check_that_is_not_applicable_is_skipped_with_its_reason_and_fails_nothing(project, policy, processes):
+    project.write("ours.toml", policy(0.0) + NUMBERS)
+    run = project.judge("shallow.joblib", "--draft-policy=ours.toml", "-rs", "--junitxml=junit.xml", processes)
+    assert run.ret == pytest.ExitCode.OK
+    assert run.parseoutcomes() == {"passed": 1, "skipped": 1}
+    run.stdout.fnmatch_lines(["SKIPPED * not applicable: no numeric column is to be rebuilt"])
+    run.stdout.fnmatch_lines(["  not applicable: no numeric column is to be rebuilt (perfect-rows)"])
+    case = next(
+        case for case in ElementTree.parse(project.path / "junit.xml").iter("testcase") if "perfect" in case.get("name")
+    )
+    assert case.find("skipped").get("message") == "not applicable: no numeric column is to be rebuilt"
+    told = {one.get("name"): one.get("value") for one in case.iter("property")}
+    assert told["draft_result"] == "not applicable"
+    assert project.result()["verdict"] == "passed"
+
+
+@pytest.mark.nightly(quick=1)
+@pytest.mark.parametrize("processes", ["-n0", "-n2"])
+def test_a_model_of_which_no_check_could_be_made_fails_the_run(project, processes):
+    project.write("ours.toml", f'schema_version = 1\nname = "ours"\n{NUMBERS}')
+    run = project.judge("shallow.joblib", "--draft-policy=ours.toml", processes)
+    assert run.ret == pytest.ExitCode.TESTS_FAILED
+    assert run.parseoutcomes() == {"skipped": 1}
+    run.stdout.fnmatch_lines(["  no check that counts could be made, which is no pass"])
+    assert project.result()["verdict"] == "inconclusive"
+
+
+def test_it_fails_no_run_where_the_policy_allows_that_nothing_is_known(project):
+    project.write("ours.toml", f'schema_version = 1\nname = "ours"\nallow_inconclusive = true\n{NUMBERS}')
+    run = project.judge("shallow.joblib", "--draft-policy=ours.toml")
+    assert (run.ret, project.result()["verdict"]) == (pytest.ExitCode.OK, "inconclusive")

@@ -59,7 +59,7 @@ def test_a_failure_by_rows_says_how_many_and_by_how_much():
 def test_more_numbers_that_are_guessed_exactly_than_the_budget_fail(share, result):
     numbers = replace(INFORMED, exact_numeric=0.6, exact_numeric_without_file=0.2)
     assert outcome(numbers, max_exact_values_share=share).result == result
-    assert outcome(max_exact_values_share=share).result == "passed"  # there are none
+    assert outcome(max_exact_values_share=share).result == "inconclusive"  # not known, or there are none
     if result == "failed":
         assert outcome(replace(numbers, proved=False), max_exact_values_share=share).result == "passed"
 
@@ -120,8 +120,21 @@ def test_rows_that_are_all_alike_are_no_nearer_than_other_peoples():
 def test_without_figures_there_is_no_pass_while_anything_is_in_doubt(thresholds):
     doubted = outcome(None, ("the file was refused", "no data", "the file was refused"), **thresholds)
     assert doubted == Outcome("inconclusive", "the file was refused; no data")
-    not_asked = outcome(None, **thresholds)
-    assert (not_asked.result, not_asked.sentence) == ("passed", "this is not measured for such a file")
+
+
+@pytest.mark.parametrize("thresholds", [{ERROR: 0.0}, {TOLD: 1.0}])
+@pytest.mark.parametrize("reasons", [(), ("the attack did not converge",)])
+def test_without_figures_there_is_no_pass_and_why_there_are_none_is_told(thresholds, reasons):
+    check, not_known = (
+        RULES["given-all-other-rows"].check,
+        "what somebody gets who knows all other rows was not found out",
+    )
+    assert outcome(None, **thresholds) == Outcome("inconclusive", not_known)
+    unread = examination(reasons=reasons, not_informed="its draws are unknown")
+    assert check(unread, thresholds) == Outcome("inconclusive", f"{not_known}: its draws are unknown")
+    of_less = replace(unread, informed=INFORMED)  # by whoever decodes no extremes
+    assert check(of_less, thresholds) == Outcome("inconclusive", f"{not_known}: its draws are unknown")
+    assert check(of_less, {ERROR: 0.5}).result == "failed"
 
 
 def test_a_doubt_about_the_attack_takes_nothing_from_what_needs_none():
@@ -145,6 +158,13 @@ def test_constant_columns_dilute_nothing_and_columns_are_not_chosen_by_what_is_d
     found = examination(informed=whole, findings=replace(FINDINGS, informed=whole, **parts))
     assert RULES["given-all-other-rows"].check(found, {ERROR: 0.5}).result == result
     assert outcome(whole, **{ERROR: 0.5}).result == "passed"
+
+
+@pytest.mark.parametrize("columns", ["informative", "mostly_determined"])
+def test_a_part_that_would_be_judged_and_was_not_measured_is_no_pass(columns):
+    found = examination(informed=INFORMED, findings=replace(FINDINGS, **{columns: PART}))
+    result = RULES["given-all-other-rows"].check(found, {ERROR: 0.1}).result
+    assert result == ("inconclusive" if columns == "informative" else "passed")
 
 
 @pytest.mark.parametrize(("rows", "told"), [(40, 0.0), (400, 0.0), (400, 0.2), (4_000, 1.0)])

@@ -86,7 +86,7 @@ def test_a_crossed_cap_says_by_how_much():
     assert found.sentence == "the file declares epsilon 5; max_epsilon allows at most 2, crossed by 3"
 
 
-@pytest.mark.parametrize("privacy", [None, *KEPT, BROKEN, CUT_NOISE])
+@pytest.mark.parametrize("privacy", [*KEPT, BROKEN, CUT_NOISE])
 def test_an_epsilon_is_not_contradicted_without_exact_counts(privacy):
     assert outcome("declared-epsilon-but-exact-counts", declaring(privacy)).result == "passed"
 
@@ -345,9 +345,10 @@ def test_exact_values_that_were_not_counted_are_no_pass_and_beat_no_failure():
     assert outcome("perfect-rows", by_rank(None), **{EXACT_VALUES: 0.25, "max_perfect_rows": 9}).result == "failed"
 
 
-def test_without_a_numeric_column_no_value_can_come_back_exactly():
-    assert outcome("perfect-rows", FINDINGS, **{EXACT_VALUES: 0.0}).result == "passed"
-    assert "numeric" not in outcome("perfect-rows", FINDINGS, **{EXACT_VALUES: 0.0, "max_perfect_rows": 20}).sentence
+@pytest.mark.parametrize("findings", [FINDINGS, NUMERIC], ids=["none is numeric", "not measured"])
+def test_values_of_which_it_is_not_known_how_many_come_back_exactly_are_no_pass(findings):
+    for others in ({}, {"max_perfect_rows": 20}):
+        assert outcome("perfect-rows", findings, **{EXACT_VALUES: 0.0}, **others).result == "inconclusive"
 
 
 @pytest.mark.parametrize("scale", ["inner range", "rank"])

@@ -14,6 +14,7 @@ from pytest_draft.facts.files import ArtifactFacts
 from pytest_draft.facts.privacy import Privacy
 from pytest_draft.facts.published import Published
 from pytest_draft.facts.structure import StructureFacts
+from pytest_draft.policy.rule import NotApplicable
 from pytest_draft.policy.rules import RULES
 
 STORED = StoredFacts(3, (40,))
@@ -140,11 +141,17 @@ def test_what_leaves_answer_is_no_count_and_passes_unless_more_is_left(answers, 
 
 
 @pytest.mark.parametrize("rule", THRESHOLDS)
-def test_rules_on_sizes_of_leaves_pass_where_the_file_tells_none(rule):
-    told = Published(0, "rows", None, answers="labels")
-    assert outcome(rule, replace(FACTS, published=told, structure=None)).result == "passed"
-    more = replace(told, left=True)
-    assert outcome(rule, replace(FACTS, published=more, structure=None)).result == "inconclusive"
+@pytest.mark.parametrize("answers", ["labels", "mean targets"])
+def test_sizes_of_leaves_that_the_file_does_not_tell_are_not_known(rule, answers):
+    found = outcome(rule, replace(FACTS, published=Published(0, "rows", None, answers=answers), structure=None))
+    assert found.result == "inconclusive"
+    assert f"the file tells {answers} in its leaves only" in found.sentence
+
+
+@pytest.mark.parametrize("answers", ["shares", "rounded shares"])
+def test_shares_tell_that_no_leaf_is_pure_and_not_how_large_one_is(answers):
+    told = replace(FACTS, published=Published(0, "rows", None, answers=answers), structure=None)
+    assert [outcome(rule, told).result for rule in THRESHOLDS] == ["inconclusive", "passed", "inconclusive"]
 
 
 def test_leaves_that_give_one_class_a_share_of_one_are_no_pass_of_pure_leaves():
@@ -248,11 +255,9 @@ def test_rules_are_called_rules_and_a_single_tree_is_no_forest():
 
 
 @pytest.mark.parametrize("rule", THRESHOLDS)
-def test_leaves_behind_noise_pass_unless_the_file_takes_it_away(rule):
-    noisy = replace(FACTS, structure=None, privacy=LAPLACE)
-    assert outcome(rule, noisy).result == "passed"
-    broken = replace(LAPLACE, broken_by=("its noise can be replayed",))
-    assert outcome(rule, replace(noisy, privacy=broken)).result == "inconclusive"
+def test_how_many_rows_are_in_a_leaf_behind_noise_is_not_for_a_rule_to_know(rule):
+    assert outcome(rule, replace(FACTS, structure=None, privacy=LAPLACE, published=None)).result == "inconclusive"
+    assert RULES[rule].unless == (NotApplicable.NOISE,)
 
 
 @pytest.mark.parametrize("rule", ON_FILES)

@@ -10,7 +10,8 @@ from builders import FINDINGS, INFORMED, PART
 from pytest_draft.facts.ambiguity import Ambiguity, Attacker, Ideal
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination, unexamined
-from pytest_draft.facts.figures import Baseline, Distance
+from pytest_draft.facts.figures import Baseline, Closeness, Distance, Exact, Numeric
+from pytest_draft.facts.files import ArtifactFacts
 from pytest_draft.facts.findings import Part
 from pytest_draft.policy.bar import Bar
 from pytest_draft.policy.ideal import rows_of_ideal
@@ -29,7 +30,8 @@ SPLIT = FINDINGS.split_half.error
 def found(ideal: Ideal | None = FAR, ambiguity: Ambiguity | None = MANY, reasons=(SLOW,), short=(SLOW,), **changes):
     findings = replace(FINDINGS, error=Distance(0.3, 0.3, 0.4), perfect_rows=2, singled_out_rows=1)
     findings = replace(findings, ideal=ideal, ambiguity=ambiguity, **changes)
-    return replace(unexamined(Case("m.joblib")), findings=findings, reasons=reasons, shortfalls=short)
+    read = replace(unexamined(Case("m.joblib")), artifact=ArtifactFacts("m.joblib", holds="a forest"))
+    return replace(read, findings=findings, reasons=reasons, shortfalls=short)
 
 
 def result(examination: Examination, rule: str = "reconstruction-error") -> str:
@@ -227,3 +229,38 @@ def test_rows_that_are_missing_in_other_datasets_are_not_certain():
     assert result(found(**proving), "perfect-rows") == "passed"
     shared = replace(MANY, shared_unique_rows=9)
     assert result(found(ambiguity=shared, **proving), "perfect-rows") == "inconclusive"
+
+
+@pytest.mark.parametrize(
+    ("told", "shared", "outcome"),
+    [
+        (0.0, 30, "passed"),
+        (0.05, 30, "passed"),
+        (0.075, 2, "passed"),
+        (0.075, 3, "inconclusive"),
+        (1.0, 30, "inconclusive"),
+    ],
+)
+def test_rows_that_nothing_proves_are_bounded_by_what_is_told_and_what_others_share(told, shared, outcome):
+    """Of 40 rows, two unique ones may be proved; 5 % of them are two."""
+    informed = replace(INFORMED, told_rows=told)
+    known = found(ambiguity=replace(MANY, shared_unique_rows=shared), informed=informed)
+    assert result(known, "perfect-rows") == outcome
+    only_told = found(ambiguity=None, informed=informed, ideal=None, reasons=(), short=())
+    assert result(only_told, "perfect-rows") == ("passed" if told <= 0.05 else "inconclusive")
+
+
+def test_a_part_in_which_nothing_is_guessed_needs_its_baseline_all_the_same():
+    unmeasured = replace(PART, error=Distance(0.3, 0.3, 0.4), perfect_rows=2, split_half=Baseline(None, None, 0, 10))
+    assert result(found(fully_determined=unmeasured)) == "inconclusive"
+
+
+@pytest.mark.parametrize(("short", "outcome"), [((), "passed"), ((SLOW,), "inconclusive")])
+def test_values_that_no_bound_is_about_pass_by_an_attack_that_converged_only(short, outcome):
+    ranks = replace(PART, error=Distance(0.3, 0.3, 0.4), perfect_rows=2, scale="rank", exact=Exact(40, 0.1, 0.1))
+    rule = Policy("ours", "by hand", {"perfect-rows": {"max_exact_values_beyond_split_half": 0.25}})
+    numeric = Numeric(3, 0, False, Closeness(), Closeness(), Closeness(), Baseline(0.3, 0.0, 1, 40))
+    values = found(reasons=short, short=short, numeric=numeric, rescaled=(replace(ranks, ideal=FAR),))
+    assert check_rule(values, rule, "perfect-rows").result == outcome
+    bounded = replace(values.findings, rescaled=(replace(ranks, ideal=replace(FAR, most_exact=0.2)),))
+    assert check_rule(replace(values, findings=bounded), rule, "perfect-rows").result == "passed"
