@@ -159,6 +159,8 @@ def _mostly_determined(compared: Compared) -> Compared | None:
     part = _some_attributes(compared, kept, "those that trees test in most rows")
     if part is None:
         return None
+    if part.known_others is not None:  # whose leaves tell frequencies of so few columns gives nobody's record away
+        part = replace(part, known_others=replace(part.known_others, population=()))
     met = part.split_half.perfect_rows
     return None if met is not None and met > LIMITS.most_met * part.n_rows else part
 

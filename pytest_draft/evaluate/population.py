@@ -70,13 +70,14 @@ class Population:
 
     def figures(self, weights: Weights, timebox: TimeBox) -> OtherPeople | None:
         """Return how close the guesses are; None where the time was out."""
-        errors, met = [], []
+        errors, met = [], list[int]()
+        numeric = bool(weights.tolerance.any())  # drawn rows have values that others have, so that numbers are met
         for tables in (self.guesses, self.without_file):
             found = [Comparison().distance(self.truth, guess, weights, timebox) for guess in tables]
             if any(one.exact is None for one in found):
                 return None
             errors.append([one.lower for one in found])
-            met.append(max(len(Comparison().met(self.truth, guess, weights, timebox).rows) for guess in tables))
+            met.append(0 if numeric else max(len(Comparison().perfect(self.truth, guess)) for guess in tables))
         with_file, without = errors
         rows = len(self.truth)
         return OtherPeople(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.informed import CUT_SHORT, Informed
 from pytest_draft.policy.bar import Bar
+from pytest_draft.policy.given_all_other_rows import as_known
 from pytest_draft.policy.rule import Key, NotApplicable, Outcome, Rule, Thresholds
 
 
@@ -27,9 +28,10 @@ def _judged(examination: Examination, allowed: Bar) -> Outcome:
     if findings is not None and proved and allowed.crossed_by(share := proved / findings.n_rows):
         rows = f"{proved:,} of {findings.n_rows:,} rows ({share:.1%})"
         return allowed.judge(share, f"the file alone proves {rows}: every dataset that explains it has them")
-    if informed is not None and (informed.proved or not allowed.crossed_by(informed.most_determined_rows)):
+    if informed is not None:
         shown = f"knowing all other rows, an attacker can work out {_told(informed)} with certainty"
-        return allowed.judge((informed.least_determined_rows, informed.most_determined_rows), shown, between=shown)
+        bounds = informed.least_determined_rows, informed.most_determined_rows
+        return as_known(examination, informed, allowed.judge(bounds, shown, between=shown))
     why = "; ".join(dict.fromkeys(examination.reasons))
     return Outcome("inconclusive", f"how many rows the file determines was not found out{': ' * bool(why)}{why}")
 

@@ -27,7 +27,7 @@ def check(examination: Examination, thresholds: Thresholds) -> Outcome:
         outcomes.append(_determined(informed, share))
     if (share := thresholds.get("max_exact_values_share")) is not None:
         outcomes.append(_exact(informed, share))
-    outcome = combined([_as_known(examination, informed, one) for one in outcomes])
+    outcome = combined([as_known(examination, informed, one) for one in outcomes])
     cut_short = CUT_SHORT in examination.shortfalls
     if outcome.result == "passed" and (cut_short or examination.not_informed):  # it is of somebody who knows less
         return Outcome("inconclusive", CUT_SHORT if cut_short else _not_known(examination))
@@ -110,7 +110,7 @@ def _beyond(shown: str, what: str, reached: float, guessed: float, share: float,
     return Bar(most, allowed, ".1%", base=guessed, by_proof=by_proof).judge(reached, shown)
 
 
-def _as_known(examination: Examination, informed: Informed, outcome: Outcome) -> Outcome:
+def as_known(examination: Examination, informed: Informed, outcome: Outcome) -> Outcome:
     """Return an outcome, which is no failure where the adversary does not know what makes it true."""
     if outcome.result != "failed" or informed.proved:
         return outcome

@@ -89,7 +89,7 @@ def rows_without_file(part: Part) -> float:
     """Return the most rows that anybody considered meets perfectly without the file."""
     base = part.split_half.perfect_rows or 0.0
     drawn = [] if part.informed is None else [one for one in part.informed.population if not one.measured]
-    return max([base, *(one.near_rows_without_file * part.n_rows for one in drawn)])
+    return min(max([base, *(one.near_rows_without_file * part.n_rows for one in drawn)]), float(part.n_rows))
 
 
 def by_error(part: Part) -> list[Ideal]:
@@ -155,16 +155,21 @@ def _people(part: Part, informed: Informed, split_half: float) -> list[Attacker]
 
 
 def by_other_people(part: Part, bar: Bar) -> list[Outcome]:
-    """Return the failures by those who know other people's rows, where what they use is known to the adversary."""
+    """Return the failures by those who know other people's rows, where what they use is known to the adversary.
+
+    Who has guessed the training rows fails a file as an attack does. What was tried on drawn rows fails it where all
+    columns are discrete, and by more than tables differ.
+    """
     informed, split_half = part.informed, part.split_half.error
-    if informed is None or split_half is None or not informed.proved:
+    if informed is None or split_half is None or not informed.proved or not part.absolute:
         return []
     failed = []
     for one in informed.population:
         reached, without = (
             share * informed.shrinks * split_half for share in (one.of_others, one.of_others_without_file)
         )
-        if not bar.crossed_by(reached) or reached >= (1 - ADDED) * without:
+        surely = 1.0 if one.measured else 0.0 if part.numeric else FORESEEN
+        if not bar.crossed_by(reached) or reached >= (1 - ADDED) * surely * without:
             continue
         shown = (
             f"somebody who has other people's rows makes them fit the file, and comes as close as {reached:.4f}"

@@ -11,7 +11,7 @@ from pytest_draft.facts.findings import Findings, Part, ScaleName
 from pytest_draft.facts.slices import Measured, SliceFigures
 from pytest_draft.policy.bar import Bar
 from pytest_draft.policy.held import Held, by_attack, by_best_attack, deciding, of_labelled, of_parts
-from pytest_draft.policy.ideal import by_rows, ideals_of, rows_of_ideal
+from pytest_draft.policy.ideal import by_rows, ideals_of, rows_of_ideal, rows_without_file
 from pytest_draft.policy.rule import Key, NotApplicable, Outcome, Rule, Thresholds
 from pytest_draft.policy.thresholds_on_slices import named, of_slices
 
@@ -126,10 +126,13 @@ def _against(part: Part, thresholds: Thresholds) -> list[tuple[Outcome, Bar | No
         if baseline is None:
             outcomes.append((_without_baseline(part), None))
         else:
-            others = round(baseline)
+            base = rows_without_file(part)
+            others, whose = round(base), "other rows like these match"
+            if base > baseline:
+                whose = "somebody who knows other people's rows meets without the file"
             rest = f"{100 * share:g} % of the other {part.n_rows - others:,}"
-            where_from = f" (the {others:,} that other rows like these match, and {rest})"
-            outcomes.append(_judged(part, baseline + share * (part.n_rows - baseline), where_from, baseline))
+            where_from = f" (the {others:,} that {whose}, and {rest})"
+            outcomes.append(_judged(part, base + share * (part.n_rows - base), where_from, base))
     return outcomes
 
 

@@ -54,6 +54,7 @@ def perfect_bar(result: Result) -> float | None:
     bars = [rule["max_perfect_rows"]] if "max_perfect_rows" in rule else []
     baseline = metrics["split_half_perfect_rows"]
     if "max_share_beyond_split_half" in rule and baseline is not None:
+        baseline = max(baseline, metrics.get("rows_without_file") or 0.0)
         bars.append(baseline + rule["max_share_beyond_split_half"] * (metrics["n_rows"] - baseline))
     return min(bars, default=None)
 

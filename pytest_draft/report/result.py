@@ -15,7 +15,7 @@ from pytest_draft.facts.figures import TOLERANCE
 from pytest_draft.facts.findings import Findings
 from pytest_draft.facts.structure import AT_LEAST, StructureFacts
 from pytest_draft.policy import perfect_rows, reconstruction_error
-from pytest_draft.policy.ideal import without_file
+from pytest_draft.policy.ideal import rows_without_file, without_file
 from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.verdict import Check, verdict_of
 
@@ -97,6 +97,7 @@ _FOUND_IN: dict[str, str | Callable[[Examination], float | int | None]] = {
     "guaranteed_overlap_exact": "certificate.guaranteed_vectors.exact",
     "unique": "certificate.unique",
     "error_without_file": lambda one: None if one.findings is None else without_file(one.findings.judged[0]),
+    "rows_without_file": lambda one: None if one.findings is None else rows_without_file(one.findings.judged[0]),
     "given_others_error": "informed.error",
     "given_others_error_without_file": "informed.error_without_file",
     "given_others_matched_error": "informed.matched_error",

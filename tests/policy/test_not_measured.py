@@ -11,7 +11,7 @@ import pytest
 
 from builders import FINDINGS, INFORMED, PART, examination
 from made_up_facts import filled
-from pytest_draft.facts.ambiguity import Ambiguity, Determined, Ideal
+from pytest_draft.facts.ambiguity import Ambiguity, Ideal
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.certificate import Bounds, Certificate
 from pytest_draft.facts.contents import SingleValues, StoredFacts
@@ -69,14 +69,15 @@ LIMITS: dict[str, dict[str, Any]] = {
 """Limits that the examinations below keep, all thresholds of a rule at once."""
 
 PASSED = Distance(0.1, 0.1, 0.3)
-IDEAL = Ideal(0.08, 12.0, 0.3, 0.2, 2.0)
+IDEAL = Ideal(0.08, 12.0, 40, 0.3, 0.2, 2.0)
 NUMBERS = replace(INFORMED, exact_numeric=0.2, exact_numeric_without_file=0.1)
 MEASURED = Measured(12, PASSED, 3, 0.2, None, 2, 9, SliceBaseline(0.4, 0.1, 20), SliceBaseline(0.2, 0.1, 20))
-DETERMINED = (Determined(8, True, 40, 2, 30, 0.0, 0.3),)
 
 
 def part(on: str, **changes: Any) -> Part:
-    return replace(PART, on=on, error=PASSED, perfect_rows=3, ideal=IDEAL, informed=NUMBERS, **changes)
+    return replace(
+        PART, on=on, error=PASSED, perfect_rows=3, ideal=replace(IDEAL, rows=20), informed=NUMBERS, **changes
+    )
 
 
 RANKS = part(" by rank", scale="rank", numeric=True, exact=Exact(40, 0.1, 0.05))
@@ -94,7 +95,7 @@ FULL = replace(
     labelled=Labelled(40, PASSED, 8, None, Baseline(0.2, 3.0, 20, 20), 10, 6),
     ideal=IDEAL,
     informed=NUMBERS,
-    ambiguity=Ambiguity(("uniform",), 8, 0.1, 400.0, 0.2, 1, True, determined=DETERMINED),
+    ambiguity=Ambiguity(("uniform",), 8, 0.1, 400.0, 0.2, 1, True),
 )
 CERTAIN = Bounds(2, 2)
 ARTIFACT = ArtifactFacts(

@@ -25,7 +25,7 @@ OPEN = {"rules", "versions", "statistics", "baselines"}
 """Objects whose keys are not ours, or that can be empty."""
 
 ADDED = (
-    *("ambiguity", "given_all_other_rows", "limit", "retried", "column_figures", "asked_by", "commands", "bits_ended"),
+    *("ambiguity", "given_all_other_rows", "limit", "retried", "column_figures", "asked_by", "commands", "bits_ended", "regressor"),
 )
 """Keys that results and checks of an earlier pytest-draft, in reports of the same schema version, do not have."""
 
