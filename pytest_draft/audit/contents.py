@@ -95,7 +95,7 @@ def inspect_contents(
             doubts.append(
                 "not all transformers of the file were undone: save the forest alone, or give more --draft-budget"
             )
-    elif apart := sum(not (stored.few or stored.joined) for stored in contents.arrays):
+    elif apart := sum(not (one.few or one.joined) for one in (*contents.arrays, *contents.learned)):
         doubts.append(
             f"{apart:,} array{'s' * (apart != 1)} in the file could not be compared with the training data, which are "
             "not known: add --draft-data"

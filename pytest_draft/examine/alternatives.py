@@ -37,7 +37,7 @@ from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.knowledge import known_occurrences, knows_occurrences
 from pytest_draft.matching import row_identities, unmatched
 
-_OTHER_ROWS = "the given rows do not explain what the file says, or there are too few of them"
+_OTHER_ROWS = "the given rows do not explain its leaves and thresholds, or there are too few of them"
 
 MOST_ENTRIES = 40_000_000
 """Most (tree, row) pairs of which other datasets are looked for: each takes some 40 bytes."""

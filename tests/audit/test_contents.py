@@ -372,6 +372,15 @@ def test_what_was_not_compared_is_said(inspected, model, table):
     assert "the data have 50 rows" in inspected(model, table.iloc[:50]).doubts[1]
 
 
+@pytest.mark.parametrize("task", ["Classifier", "Regressor"])
+def test_values_that_a_reader_has_looked_at_are_not_said_to_be_compared_without_data(task, inspected, table):
+    kind = getattr(pytest.importorskip("xgboost"), f"XGB{task}")
+    table["label"] = table["age"] if task == "Regressor" else (table["label"] == "yes").astype(int)
+    boosted = kind(n_estimators=2, max_depth=2, n_jobs=1).fit(table[NUMBERS], table["label"])
+    assert "in the file could not be compared with the training data" in inspected(boosted, None).doubts[0]
+    assert not any("could not be compared" in doubt for doubt in inspected(boosted).doubts)
+
+
 def test_data_that_are_no_table_are_refused_in_one_line(inspected, table):
     model = make_pipeline(KNNImputer(), RandomForestClassifier(2)).fit(table[NUMBERS], table["label"])
     with pytest.raises(DataError, match="X cannot be made a table"):
