@@ -39,5 +39,5 @@ RULE = Rule(
     ),
     remedy="retrain with fewer or shallower trees, so that other datasets explain the file too, and judge the new file",
     attack=True,
-    unless=(NotApplicable.NOISE,),
+    unless=(NotApplicable.NOISE, NotApplicable.FREQUENCIES),
 )

@@ -62,7 +62,7 @@ RULE = Rule(
     keys={"max_determined_share": Key.share("fail when a larger share of the rows is proved to follow from the file")},
     check=check,
     attack=True,
-    unless=(NotApplicable.NOISE, NotApplicable.OTHERS_KNOWN),
+    unless=(NotApplicable.NOISE, NotApplicable.OTHERS_KNOWN, NotApplicable.FREQUENCIES),
     rationale=(
         "Where a file determines its rows, they are in it, whether or not an attack of today gets them out: what is "
         "published cannot be taken back. It is proved, row by row, to somebody who knows all other rows: it says that "

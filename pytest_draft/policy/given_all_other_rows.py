@@ -150,7 +150,7 @@ RULE = Rule(
     },
     check=check,
     attack=True,
-    unless=(NotApplicable.NOISE, NotApplicable.OTHERS_KNOWN),
+    unless=(NotApplicable.NOISE, NotApplicable.OTHERS_KNOWN, NotApplicable.FREQUENCIES),
     rationale=(
         "What a file holds of a person shows when everything else is known: the row must lie in its own leaf of every "
         "tree that drew it, and a threshold that the others do not explain is its value. No attack has to find it, so "

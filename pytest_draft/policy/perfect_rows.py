@@ -217,6 +217,7 @@ RULE = Rule(
     },
     check=check,
     bounds=bounds,
+    unless=(NotApplicable.FREQUENCIES,),
     rationale=(
         "A perfect row is a whole record, all attributes right (numeric ones to within 1 % of the range without "
         "far-out values). Some rows are common enough to be met by chance, so the number is read beside what other "

@@ -137,6 +137,7 @@ RULE = Rule(
     },
     check=check,
     bounds=bounds,
+    unless=(NotApplicable.FREQUENCIES,),
     rationale=(
         "The reconstruction error is the attacker's error: low is bad for privacy. A reconstruction that lies "
         "much closer to the training data than other rows like these do holds these very rows."

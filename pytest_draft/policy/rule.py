@@ -40,6 +40,10 @@ NOTHING = Outcome("inconclusive", "there is nothing that this rule could judge")
 """Said where what a rule needs is missing."""
 
 
+FEW_RECORDS = 0.1
+"""At most this share of a table of frequencies is somebody's record (`DataFacts.record_share`)."""
+
+
 class NotApplicable(Enum):
     """Why a rule, or a threshold of one, makes no sense for a file: a closed list, each with the sentence that says so.
 
@@ -52,6 +56,7 @@ class NotApplicable(Enum):
     NO_CLASSES = "the model has no classes, and this is about labels"
     NO_NUMBERS = "no numeric column is to be rebuilt"
     NO_EPSILON = "the file declares no epsilon that its counts could contradict"
+    FREQUENCIES = "the table tells how often each kind of row occurs, each at least ten times, and nobody's record"
     NO_ATTACK = "the policy asks for no attack, so none was given any time"
 
     def holds(self, examination: Examination) -> bool:
@@ -70,6 +75,9 @@ class NotApplicable(Enum):
             return (found is not None or informed is not None) and known == [None, None]
         if self is NotApplicable.NO_EPSILON:
             return artifact.privacy is None
+        if self is NotApplicable.FREQUENCIES:  # that of rows that this file was trained on
+            whose = found is not None and found.identity.status in ("confirmed", "order differs")
+            return whose and not examination.doubts and examination.data.record_share <= FEW_RECORDS
         return not examination.case.attack
 
 

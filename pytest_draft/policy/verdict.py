@@ -17,7 +17,7 @@ from pytest_draft.policy.comparison import NowAndEarlier
 from pytest_draft.policy.ideal import ideals_of
 from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.remedies import Command, cause_in_file, commands, more_time, remedy_for, told
-from pytest_draft.policy.rule import NOTHING, CheckResult, Outcome, Rule, Severity, Thresholds, Verdict
+from pytest_draft.policy.rule import NOTHING, CheckResult, NotApplicable, Outcome, Rule, Severity, Thresholds, Verdict
 from pytest_draft.policy.rules import rule_of
 from pytest_draft.policy.waiver import Waiver
 
@@ -122,7 +122,7 @@ def _checked(examination: Examination, policy: Policy, rule: str, compared: NowA
         outcome, doubts = judged.check(examination.entropy, thresholds), examination.entropy.reasons
     elif judged.needs is Entropy and examination.not_audited is not None:
         doubts = (examination.not_audited,)
-    if outcome.result == "failed":
+    if outcome.result == "failed" and not_applicable is not NotApplicable.FREQUENCIES:
         remedy, helping = outcome.remedy or judged.remedy, tuple[Command, ...]()
         if remedy is None:
             helping = commands(examination, _asked_by(policy))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pytest_draft.facts.figures import Distance
 from pytest_draft.facts.findings import Findings
 from pytest_draft.policy.bar import Bar
-from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
+from pytest_draft.policy.rule import Key, NotApplicable, Outcome, Rule, Thresholds, combined
 
 _ROUNDING = 1e-12  # one distance, not a sum of many: an equal one fails, whatever its last digit
 
@@ -38,6 +38,7 @@ RULE = Rule(
     needs=Findings,
     keys={"max_error_of_worst_row": Key.error("fail when even the worst rebuilt row has an error of at most this")},
     check=check,
+    unless=(NotApplicable.FREQUENCIES,),
     rationale=(
         "A mean hides whom the attack spares. Where even the row that is rebuilt worst is close, nobody in the "
         "training data is protected (DRAFT-DP, SaTML 2026, section IV-B, result 5: outliers are rebuilt worst)."
