@@ -27,6 +27,7 @@ from studies import (
     numeric,
     numeric_agreement,
     ordinary_files,
+    other_people,
     population_attack,
     private,
     reading,
@@ -74,6 +75,7 @@ STUDIES: Mapping[str, tuple[ModuleType, str]] = {
         population_attack,
         "hardened files that pass, attacked by somebody with other people's rows",
     ),
+    "other-people": (other_people, "files that pass, held against other people's rows that are made to fit them"),
     "invariances": (invariances, "whether a verdict becomes milder where only the writing changes"),
     "hunt": (hunt, "judge drawn triples, and what passes by all that could contradict it"),
 }

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -20,10 +21,12 @@ from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.facts.slices import Slice
+from pytest_draft.policy.enough import Enough
 from pytest_draft.policy.policy import Policy, default_policy
 from pytest_draft.policy.rule import CheckResult, Severity, Verdict
 from pytest_draft.policy.rules import rule_of
 from pytest_draft.policy.verdict import judge, verdict_of
+from pytest_draft.report.result import result_of
 from studies.specimens import LABEL, Specimen
 
 GRAVITY: dict[CheckResult, int] = {"not applicable": 0, "passed": 0, "inconclusive": 1, "failed": 2}
@@ -202,3 +205,14 @@ def _lacked_time(examination: Examination) -> bool:
     said = "; ".join(examination.reasons)
     words = ("did not converge", "cut short", "wall clock", "time was out", "time box")
     return examination.solver_status in ("not converged", "no solution") or any(word in said for word in words)
+
+
+def judged_rows(model: Any, rows: pd.DataFrame, labels: pd.Series[Any], seconds: float) -> dict[str, Any]:
+    """Return a result of a report on a fitted model and its rows, by the default policy, ended as soon as it can be."""
+    policy = default_policy()
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch) / "model.joblib"
+        joblib.dump(model, path)
+        case = Case(artifact=str(path), target=LABEL, seconds=seconds)
+        examination, _ = examine(case, rows.assign(**{LABEL: labels}), enough=Enough(policy))
+    return result_of(examination, judge(examination, policy), policy)

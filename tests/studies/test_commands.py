@@ -26,6 +26,7 @@ STUDIES = (
     "papers",
     "informed",
     "population-attack",
+    "other-people",
     "private",
     "numeric",
     "entropy",
