@@ -52,6 +52,7 @@ LIMITS: dict[str, dict[str, Any]] = {
     "determined-rows": {"max_determined_share": 0.9},
     "given-all-other-rows": {
         "max_error_of_split_half": SHARE,
+        "max_row_error_of_without_file": SHARE,
         "max_told_rows_share": 0.9,
         "max_exact_values_share": 0.9,
     },
@@ -198,7 +199,6 @@ BOUNDED = {
     ("perfect-rows", "Part.informed"),
     ("perfect-rows", "Informed.exact_numeric"),
     ("perfect-rows", "Baseline.error"),
-    ("determined-rows", "Findings.informed"),
     ("perfect-rows", "Findings.numeric"),  # the figures by rank are there
     ("singled-out-rows", "Findings.numeric"),
     ("given-all-other-rows", "Examination.findings"),  # without an attack, of all columns only
