@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from pytest_draft.facts.ambiguity import Attacker, Ideal
 from pytest_draft.facts.findings import Findings, Part
-from pytest_draft.facts.informed import Informed
+from pytest_draft.facts.informed import Informed, OtherPeople
 from pytest_draft.policy.bar import Bar
 from pytest_draft.policy.rule import Outcome
 
@@ -141,41 +141,50 @@ def _informed_ideal(part: Part, informed: Informed, split_half: float, base: flo
 
 def _people(part: Part, informed: Informed, split_half: float) -> list[Attacker]:
     """Return what those get who know other people's rows, among as many rows as an attack rebuilds."""
-    unit = informed.shrinks * split_half
-    return [
-        Attacker(
-            prior="other rows",
-            least_error=min(FORESEEN * one.of_others, one.of_others_without_file) * unit,
-            most_perfect_rows=one.near_rows * part.n_rows,
-            error_without_file=one.of_others_without_file * unit,
-            perfect_rows_without_file=one.near_rows_without_file * part.n_rows,
+    attackers = []
+    for one in informed.population:
+        reached, without = _of_people(part, informed, one, split_half)
+        attackers.append(
+            Attacker(
+                prior="other rows",
+                least_error=min(FORESEEN * reached, without),
+                most_perfect_rows=one.near_rows * part.n_rows,
+                error_without_file=without,
+                perfect_rows_without_file=one.near_rows_without_file * part.n_rows,
+            )
         )
-        for one in informed.population
-    ]
+    return attackers
+
+
+def _of_people(part: Part, informed: Informed, people: OtherPeople, split_half: float) -> tuple[float, float]:
+    """Return the error with and without the file of those who know other people's rows, on as many rows as a part.
+
+    As a share of that of other rows like these; or as it is, if that is less and of as many rows.
+    """
+    unit = informed.shrinks * split_half
+    smaller = 1.0
+    if people.rows == part.n_rows and people.of_others * unit > 0:
+        smaller = min(1.0, people.error / (people.of_others * unit))
+    return people.of_others * unit * smaller, people.of_others_without_file * unit * smaller
 
 
 def by_other_people(part: Part, bar: Bar) -> list[Outcome]:
-    """Return the failures by those who know other people's rows, where what they use is known to the adversary.
+    """Return the failures by those who have guessed the training rows from a holdout's, as an attack does.
 
-    Who has guessed the training rows fails a file as an attack does. What was tried on drawn rows fails it where all
-    columns are discrete, and by more than tables differ.
+    What was tried on drawn rows fails nothing: it says how such attackers fare, and not on these rows.
     """
     informed, split_half = part.informed, part.split_half.error
     if informed is None or split_half is None or not informed.proved or not part.absolute:
         return []
     failed = []
     for one in informed.population:
-        reached, without = (
-            share * informed.shrinks * split_half for share in (one.of_others, one.of_others_without_file)
-        )
-        surely = 1.0 if one.measured else 0.0 if part.numeric else FORESEEN
-        if not bar.crossed_by(reached) or reached >= (1 - ADDED) * surely * without:
-            continue
-        shown = (
-            f"somebody who has other people's rows makes them fit the file, and comes as close as {reached:.4f}"
-            f"{part.on}; without the file: {without:.4f}"
-        )
-        failed.append(bar.judge(reached, shown))
+        reached, without = _of_people(part, informed, one, split_half)
+        if one.measured and bar.crossed_by(reached) and reached < (1 - ADDED) * without:
+            shown = (
+                f"somebody who has the holdout's rows makes them fit the file, and comes as close as {reached:.4f}"
+                f"{part.on}; without the file: {without:.4f}"
+            )
+            failed.append(bar.judge(reached, shown))
     return failed
 
 
