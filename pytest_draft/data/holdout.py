@@ -12,7 +12,7 @@ from pytest_draft.arrays import FloatArray
 from pytest_draft.artifact.encoder import Encoder
 from pytest_draft.data.encoding import encode
 from pytest_draft.data.files import place_of
-from pytest_draft.data.labels import known_classes, target_numbers
+from pytest_draft.data.labels import class_indices, target_numbers
 from pytest_draft.data.tables import Table, require_distinct
 from pytest_draft.data.training import TrainingData, encoded_columns
 from pytest_draft.errors import DataError, one_line
@@ -34,9 +34,7 @@ class Holdout:
     unused: tuple[str, ...] = ()
     """Columns of the table that are no features, such as the label."""
     answers: FloatArray | None = None
-    """Shape (n_rows,). Each row's label, as an index into the model's classes, or target; NaN where it is none of
-    these. None where the table has no such column.
-    """
+    """Shape (n_rows,). Labels, as indices into the model's classes, or targets; None where not all rows have one."""
 
     def __repr__(self) -> str:
         return f"Holdout({len(self.rows)} rows, {one_line(self.source)}, values not shown)"
@@ -95,18 +93,15 @@ def _answers(
 ) -> FloatArray | None:
     """Return the labels or targets of a holdout, in the column of this name or the only one that is no feature."""
     labels: Any = (table.targets or {}).get(target or "y")
-    name = target or (unused[0] if len(unused) == 1 else None)
-    if labels is None and name in unused:
+    name = target or "".join(unused[:1])
+    if labels is None and name in unused and (target or len(unused) == 1):
         labels = table.frame.iloc[:, names.index(name)]
-    if labels is None or labels.shape[:1] != (len(table.frame),):
-        return None
+    if labels is None or classes is None:
+        return None if labels is None else target_numbers(labels, len(table.frame))
     try:
-        if classes is None:
-            return target_numbers(labels, len(table.frame))
-        found, _ = known_classes(labels, classes, "holdout")
+        return class_indices(labels, classes, "model", len(table.frame), "holdout").astype(np.float64)
     except DataError:  # it need not have any
         return None
-    return np.where(found < 0, np.nan, found.astype(np.float64))
 
 
 def _positions(table: Table, names: list[str], wanted: tuple[str, ...], target: str | None, where: str) -> list[int]:

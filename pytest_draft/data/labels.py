@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pytest_draft.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from pytest_draft.arrays import AnyArray, FloatArray, IntArray
 from pytest_draft.data.files import parsed
 from pytest_draft.data.known import finder
 from pytest_draft.data.tables import as_text
@@ -41,8 +41,18 @@ def class_indices(
     shape = labels.shape
     if shape not in ((n_rows,), (n_rows, 1)):
         raise DataError(f"{where}: the labels have shape {shape}; there must be one for each of the {n_rows} rows")
-    indices, is_missing = known_classes(labels, classes, where)
-    missing = int(is_missing.sum())
+    if isinstance(labels, np.ndarray):
+        labels = as_text(labels.ravel())
+    codes, distinct = parsed(
+        lambda: _factorized(labels),
+        where,
+        lambda _: "the labels are neither numbers nor text",
+    )
+    class_of = finder(classes)
+    # The last entry is where factorize's code for a missing value, -1, points to.
+    found = np.array([*(class_of(value) for value in distinct), -1], dtype=np.int64)
+    indices: IntArray = found[codes]
+    missing = int((codes == -1).sum())
     if missing:
         raise DataError(
             f"{where}: {missing} of {n_rows} rows have no label (NA, None, null and NaN in a CSV count as missing); "
@@ -57,29 +67,6 @@ def class_indices(
             f"it was trained with ({len(classes)} classes, as {kind})"
         )
     return indices
-
-
-def known_classes(
-    labels: pd.Series[Any] | AnyArray, classes: tuple[object, ...], where: str
-) -> tuple[IntArray, BoolArray]:
-    """Return each row's index into the classes, -1 for none of them, and which labels are missing.
-
-    Raises
-    ------
-    DataError
-        Where labels are neither numbers nor text.
-    """
-    if isinstance(labels, np.ndarray):
-        labels = as_text(labels.ravel())
-    codes, distinct = parsed(
-        lambda: _factorized(labels),
-        where,
-        lambda _: "the labels are neither numbers nor text",
-    )
-    class_of = finder(classes)
-    # The last entry is where factorize's code for a missing value, -1, points to.
-    found = np.array([*(class_of(value) for value in distinct), -1], dtype=np.int64)
-    return found[codes], codes == -1
 
 
 def target_numbers(targets: pd.Series[Any] | AnyArray, n_rows: int) -> FloatArray | None:

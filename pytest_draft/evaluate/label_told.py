@@ -1,7 +1,7 @@
 """What a file tells of labels and targets to somebody who knows features: guesses from it and the truth, and figures.
 
 What counts is what the file adds to what can be told of people whose rows are not in it (`outsiders`): a model that
-predicts well is no leak. The guess is chosen for each row by the other rows, so that it gains nothing by its own.
+predicts well is no leak. Of a few guesses the one counts that is right most often, with the file and without it.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ import numpy as np
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.observations import BoostedSums, ClassCounts, RowNumbers, Shares
-from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.attack.boosted.staged import missed
 from pytest_draft.attack.descent import leaf_positions
-from pytest_draft.attack.leaf_answers import guesses_of, possible_classes, rounding_of
+from pytest_draft.attack.leaf_answers import Model, guesses_of, possible_classes, rounding_of
 from pytest_draft.data import Holdout, TrainingData
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.evaluate.outsiders import predicted
@@ -27,8 +26,6 @@ from pytest_draft.facts.slices import LEAST_ROWS, Slice, by_class
 from pytest_draft.scales import inner_bounds
 from pytest_draft.timebox import TimeBox
 
-Model = Forest | RuleList
-Guesses = Mapping[str, FloatArray]
 Judge = Callable[[FloatArray, FloatArray], BoolArray]
 """Says which guesses are right, beside the truth."""
 
@@ -45,8 +42,8 @@ _MOST_ANSWERS = 30_000_000
 """Answers of trees, one for each row and class, that are held at once."""
 
 _STRANGERS = (
-    "its leaves contradict the {} of these rows, so these are not just the rows that it was trained on: give the table "
-    "as fit() got it"
+    "its leaves contradict the {} of these rows: give the table as fit() got it, with nothing but the rows that it was "
+    "trained on, and the labels or targets as its trees saw them"
 )
 
 
@@ -73,52 +70,52 @@ def label_told(
     OutOfTimeError
     """
     of_labels, answers = model.classes is not None, _answers(model, data)
-    rng, n_rows = np.random.default_rng([seed, 73]), data.n_rows
-    most = _most_rows(model, 1 if times is None else times.shape[1])
-    drawn = np.arange(n_rows) if n_rows <= most else np.sort(rng.choice(n_rows, most, replace=False))
-    highest = _highest(answers)
-    looked_at = np.union1d(drawn, _of_rare_classes(answers, drawn, rng) if of_labels else highest)
+    drawn, looked_at = _looked_at(model, answers, 1 if times is None else times.shape[1], seed)
     rows, labels, truth = data.rows[looked_at], data.labels[looked_at], answers[looked_at]
-    is_drawn = np.isin(looked_at, drawn)
     timebox.require()
-    guesses, certain, has_room = guesses_of(model, rows), None, True
-    if of_labels and (allowed := possible_classes(model, rows, times, n_rows)) is not None:
+    contradicted, in_leaves = _against_leaves(model, data, times, timebox)
+    guesses, certain = guesses_of(model, rows), None
+    if of_labels and (allowed := possible_classes(model, rows, times, data.n_rows)) is not None:
+        contradicted |= not allowed[np.arange(len(labels)), labels].all()
         certain = allowed.sum(axis=1) == 1
-        has_room = bool(allowed[np.arange(len(labels)), labels].all())
         guesses = {name: np.where(certain, allowed.argmax(axis=1), guess) for name, guess in guesses.items()}
     others = predicted(model, data.rows, answers, looked_at, seed, timebox) | _constants(answers, of_labels=of_labels)
     judge = _same if of_labels else _Near.of(model, answers)
-    told, guess = _best(guesses, truth, judge)
-    without, predictor = _best(others, truth, judge)
+    by_file, by_others = (_Tried.of(tried, truth, drawn) for tried in (guesses, others))
+    (told, guess), (without, predictor) = by_file.best(judge), by_others.best(judge)
+    certain = None if contradicted else certain
     parts = []
     for one in dict.fromkeys((*slices, *(by_class(model.classes) if of_labels else ()))):
-        is_class = one.label is not None
-        inside = one.holds(rows, labels, data.columns) & (is_drawn | is_class)
+        inside = one.holds(rows, labels, data.columns) & (drawn | (one.label is not None))
         if inside.sum() >= LEAST_ROWS:
-            parts.append(_figures(one.name, inside, told, without, certain, is_class=is_class))
-    contradicted, in_leaves = _against_leaves(model, data, times, timebox)
+            beside = without
+            if (
+                one.label is not None
+                and (other := by_others.best_on_class(one.label))[inside].sum() > beside[inside].sum()
+            ):
+                beside = other
+            parts.append(_figures(one.name, inside, told, beside, certain, is_class=one.label is not None))
     found = LabelTold(
         of="labels" if of_labels else "targets",
-        rows=len(drawn),
-        of_rows=n_rows,
+        rows=int(drawn.sum()),
+        of_rows=data.n_rows,
         guess=guess,
         predictor=predictor,
-        told=_figures("", is_drawn, told, without, certain),
+        told=_figures("", drawn, told, without, certain),
         parts=tuple(parts),
         exact_in_leaves=in_leaves,
-        doubts=() if has_room and not contradicted else (_STRANGERS.format("labels" if of_labels else "targets"),),
+        doubts=(_STRANGERS.format("labels" if of_labels else "targets"),) if contradicted else (),
     )
     if isinstance(judge, _Near):
-        exact, exact_without = (_best(one, truth, judge.exactly)[0] for one in (guesses, others))
-        top = np.isin(looked_at, highest)
-        found = replace(
-            found,
-            exact=_figures("", is_drawn, exact, exact_without),
-            highest=int(top.sum()),
-            highest_near=int((told & ~without)[top].sum()),
-            highest_exact=int((exact & ~exact_without)[top].sum()),
-        )
-    return _with_holdout(found, model, holdout, guess, judge)
+        exact, exact_without = (one.best(judge.exactly)[0] for one in (by_file, by_others))
+        highest = np.isin(looked_at, _highest(answers))
+        told_exactly = int((exact & ~exact_without)[highest].sum())
+        exactly = _figures("", drawn, exact, exact_without)
+        found = replace(found, exact=exactly, highest=int(highest.sum()), highest_exact=told_exactly)
+    if holdout is None or holdout.answers is None:
+        return found
+    right = judge(guesses_of(model, holdout.rows[: 5 * MOST_ROWS])[guess], holdout.answers[: 5 * MOST_ROWS])
+    return replace(found, holdout_rows=len(right), holdout_told=int(right.sum()))  # no verdict goes by that
 
 
 def _answers(model: Model, data: TrainingData) -> FloatArray:
@@ -134,39 +131,37 @@ def _answers(model: Model, data: TrainingData) -> FloatArray:
     return data.targets
 
 
-def _most_rows(model: Model, n_positions: int) -> int:
-    n_trees = model.n_trees if isinstance(model, Forest) else 1
-    work, held = n_trees * n_positions * model.n_classes, n_trees * model.n_classes
-    return max(1, min(MOST_ROWS, max(100, _MOST_WORK // work), _MOST_ANSWERS // held))
+def _looked_at(model: Model, answers: FloatArray, n_positions: int, seed: int) -> tuple[BoolArray, IntArray]:
+    """Return rows, and which of them were drawn from all; others have a rare class, or the highest targets."""
+    rng, n_rows = np.random.default_rng([seed, 73]), len(answers)
+    held = model.n_classes * (model.n_trees if isinstance(model, Forest) else 1)
+    most = max(1, min(MOST_ROWS, max(100, _MOST_WORK // (held * n_positions)), _MOST_ANSWERS // held))
+    order = rng.permutation(n_rows)
+    drawn, rest = order[:most], order[most:]
+    more = [_highest(answers)] if model.classes is None else [np.empty(0, np.int64)]
+    for label in np.unique(answers[rest]) if model.classes is not None else ():
+        missing = max(0, MOST_OF_CLASS - int((answers[drawn] == label).sum()))
+        more.append(rest[answers[rest] == label][:missing])
+    looked_at = np.union1d(drawn, np.concatenate(more))
+    return np.isin(looked_at, drawn), looked_at
 
 
 def _highest(targets: FloatArray) -> IntArray:
     """Return the people with the highest targets; none of a target that so many have that it singles nobody out."""
     top = np.argsort(-targets, kind="stable")[:HIGHEST]
-    shared = (targets[:, None] == targets[top]).sum(axis=0)
-    return np.asarray(top[shared < HIGHEST])
-
-
-def _of_rare_classes(labels: FloatArray, drawn: IntArray, rng: np.random.Generator) -> IntArray:
-    """Return further rows of classes that are rare among those that were drawn."""
-    rest, more = np.setdiff1d(np.arange(len(labels)), drawn), []
-    for label in np.unique(labels[rest]):
-        own = rest[labels[rest] == label]
-        missing = MOST_OF_CLASS - int((labels[drawn] == label).sum())
-        more.append(rng.choice(own, min(max(0, missing), len(own)), replace=False))
-    return np.concatenate([np.empty(0, np.int64), *more])
+    return np.asarray(top[(targets[:, None] == targets[top]).sum(axis=0) < HIGHEST])
 
 
 def _constants(answers: FloatArray, *, of_labels: bool) -> dict[str, FloatArray]:
-    """Return what can be guessed of everybody."""
+    """Return what can be guessed of everybody: the commonest label; of targets also what is near to most of them."""
     values, times = np.unique(answers, return_counts=True)
-    found = {"the commonest label" if of_labels else "the commonest target": values[times.argmax()]}
-    if not of_labels:
-        width = 2 * _tolerance(answers)
-        ends = np.searchsorted(values, values + width, side="right")
-        number = np.append(0, np.cumsum(times))[ends] - np.cumsum(times) + times
-        found["the best constant"] = values[number.argmax()] + width / 2
-    return {name: np.asarray(value) for name, value in found.items()}
+    if of_labels:
+        return {"the commonest label": values[times.argmax()]}
+    width = 2 * _tolerance(answers)
+    ends = np.searchsorted(values, values + width, side="right")
+    number = np.append(0, np.cumsum(times))[ends] - np.cumsum(times) + times
+    near = values[number.argmax()] + width / 2
+    return {"the commonest target": values[times.argmax()], "the best constant": near}
 
 
 def _tolerance(targets: FloatArray) -> float:
@@ -185,28 +180,48 @@ class _Near:
 
     tolerance: float
     rounding: float
-    step: float
 
     @classmethod
     def of(cls, model: Model, targets: FloatArray) -> _Near:
-        rounding = rounding_of(targets, model if isinstance(model, Forest) else None)
-        steps = [step for step in 10.0 ** np.arange(6, -5, -1) if step > 4 * rounding]
+        rounding = rounding_of(targets, model)
+        steps = (step for step in 10.0 ** np.arange(6, -5, -1) if step > 4 * rounding)
         on = (step for step in steps if (np.abs(targets - np.rint(targets / step) * step) <= rounding).all())
-        return cls(_tolerance(targets), rounding, next(on, 0.0))
+        return cls(_tolerance(targets), max(rounding, next(on, 0.0) / 2))
 
     def exactly(self, guess: FloatArray, truth: FloatArray) -> BoolArray:
-        return np.asarray(np.abs(guess - truth) < max(self.step / 2, self.rounding))
+        return np.asarray(np.abs(guess - truth) < self.rounding)
 
     def __call__(self, guess: FloatArray, truth: FloatArray) -> BoolArray:
-        return np.asarray((np.abs(guess - truth) <= self.tolerance) | self.exactly(guess, truth))
+        return np.asarray(np.abs(guess - truth) <= max(self.tolerance, self.rounding))
 
 
-def _best(guesses: Guesses, truth: FloatArray, judge: Judge) -> tuple[BoolArray, str]:
-    """Return which rows are told by the guess that is right most often in other rows, and the best one's name."""
-    right = np.stack([judge(np.broadcast_to(guess, truth.shape), truth) for guess in guesses.values()])
-    number = right.sum(axis=1)
-    by_others = (number[:, None] - right).argmax(axis=0)
-    return right[by_others, np.arange(len(truth))], list(guesses)[int(number.argmax())]
+@dataclass(frozen=True, eq=False, repr=False)
+class _Tried:
+    """Several guesses of each row. Its repr shows none."""
+
+    names: tuple[str, ...]
+    values: FloatArray
+    """Shape (n_guesses, n_rows)."""
+    truth: FloatArray
+    counted: BoolArray
+    """`truth` and `counted`, shape (n_rows,): the latter are the rows by which a guess is chosen."""
+
+    @classmethod
+    def of(cls, tried: Mapping[str, FloatArray], truth: FloatArray, counted: BoolArray) -> _Tried:
+        values = np.stack([np.broadcast_to(values, truth.shape) for values in tried.values()])
+        return cls(tuple(tried), values, truth, counted)
+
+    def best(self, judge: Judge) -> tuple[BoolArray, str]:
+        """Return of which rows the guess is right that is so most often, and its name."""
+        right = judge(self.values, self.truth)
+        chosen = int(right[:, self.counted].sum(axis=1).argmax())
+        return right[chosen], self.names[chosen]
+
+    def best_on_class(self, label: int) -> BoolArray:
+        """Return of which rows the guess is right that tells a class best from the others (Youden, 1950)."""
+        said, own = self.values == label, self.truth == label
+        apart = said[:, own].mean(axis=1) - (0.0 if own.all() else said[:, ~own].mean(axis=1))
+        return np.asarray(self.values[apart.argmax()] == self.truth)
 
 
 def _figures(
@@ -218,18 +233,10 @@ def _figures(
     *,
     is_class: bool = False,
 ) -> Told:
-    told, without = told[inside], without[inside]
-    surely = None if certain is None else certain[inside]
-    return Told(
-        name=name,
-        rows=len(told),
-        told=int(told.sum()),
-        without=int(without.sum()),
-        gained=int((told & ~without).sum()),
-        certain=None if surely is None else int(surely.sum()),
-        certain_gained=None if surely is None else int((surely & ~without).sum()),
-        is_class=is_class,
-    )
+    of = [int((inside & those).sum()) for those in (inside, told, without, told & ~without)]
+    sure = None if certain is None else int((inside & certain).sum())
+    gained = None if certain is None else int((inside & certain & ~without).sum())
+    return Told(name, of[0], of[1], of[2], of[3], sure, gained, is_class)
 
 
 def _against_leaves(
@@ -238,36 +245,31 @@ def _against_leaves(
     """Return whether leaves contradict these rows, and of how many some leaf holds the exact target.
 
     Whatever was drawn and weighted, a leaf's mean lies between the targets of rows that reach it, and each class that
-    it holds is one of theirs; all of theirs are there where each tree saw all rows.
+    it holds is one of theirs; all of theirs are there where each tree saw all rows (`possible_classes`).
     """
-    if isinstance(model, RuleList):
-        counts = model.counts
-        return counts is not None and bool((model.counts_of(data.rows, data.labels) != counts).any()), None
-    said, targets, n_classes = model.observation, data.targets, model.n_classes
+    labels, targets, said = data.labels, data.targets, getattr(model, "observation", None)
+    if not isinstance(model, Forest):
+        return model.counts is not None and bool((model.counts_of(data.rows, labels) != model.counts).any()), None
     columns = np.ascontiguousarray(data.rows.T)
     if isinstance(said, BoostedSums):
         given = targets if model.classes is None else None
-        return missed(model, columns.astype(np.float64), data.labels, given) > 0, None
+        return missed(model, columns.astype(np.float64), labels, given) > 0, None
     if model.classes is not None and not isinstance(said, (ClassCounts, Shares)):
         return False, None
-    contradicted, in_leaves = False, np.zeros(data.n_rows, dtype=np.bool_)
-    saw_all = not model.draws.drawn and model.draws.times is None and getattr(said, "decimals", None) is None
-    in_order = times is not None and times.shape[1] == data.n_rows
+    contradicted, in_leaves, seen = False, np.zeros(data.n_rows, dtype=np.bool_), np.ones(data.n_rows, dtype=np.bool_)
     for t, tree in enumerate(model.trees):
         timebox.require()
         leaf, value = leaf_positions(tree, columns), tree.value[tree.leaves]
-        if model.classes is None and targets is not None:
-            everyone, seen = _ends(leaf, targets, len(value)), np.ones(data.n_rows, dtype=np.bool_)
-            if in_order and times is not None:
-                seen = times[t] > 0
-            rounding = rounding_of(targets, None)
-            outside = (value[:, 0] < everyone[0] - rounding) | (value[:, 0] > everyone[1] + rounding)
+        if model.classes is not None or targets is None:
+            held = np.bincount(leaf * value.shape[1] + labels, minlength=value.size).reshape(value.shape) > 0
+            contradicted |= bool(((value > 0) & ~held).any())
+            continue
+        rounding, (low, high) = rounding_of(targets), _ends(leaf, targets, len(value))
+        contradicted |= bool(((value[:, 0] < low - rounding) | (value[:, 0] > high + rounding)).any())
+        if times is not None and times.shape[1] == data.n_rows:
+            seen = times[t] > 0
             low, high = _ends(leaf[seen], targets[seen], len(value))
-            in_leaves |= seen & (low == high)[leaf] & (np.abs(value[leaf, 0] - targets) <= rounding)
-            contradicted |= bool(outside.any())
-        else:
-            held = np.bincount(leaf * n_classes + data.labels, minlength=value.size).reshape(value.shape) > 0
-            contradicted |= bool(((value > 0) & ~held).any() or (saw_all and ((value <= 0) & held).any()))
+        in_leaves |= seen & (low == high)[leaf] & (np.abs(value[leaf, 0] - targets) <= rounding)
     return contradicted, int(in_leaves.sum()) if model.classes is None else None
 
 
@@ -277,14 +279,3 @@ def _ends(leaf: Int32Array, targets: FloatArray, n_leaves: int) -> tuple[FloatAr
     np.minimum.at(low, leaf, targets)
     np.maximum.at(high, leaf, targets)
     return low, high
-
-
-def _with_holdout(found: LabelTold, model: Model, holdout: Holdout | None, guess: str, judge: Judge) -> LabelTold:
-    """Return figures with those of a holdout, of which nobody is in the file: no verdict goes by them."""
-    if holdout is None or holdout.answers is None:
-        return found
-    known = np.flatnonzero(~np.isnan(holdout.answers))[: 5 * MOST_ROWS]
-    if not len(known):
-        return found
-    right = judge(guesses_of(model, holdout.rows[known])[guess], holdout.answers[known])
-    return replace(found, holdout_rows=len(known), holdout_told=int(right.sum()))

@@ -1,25 +1,24 @@
 """What can be told of the label or target of people whose rows are not in the file: predictions by cross-validation.
 
-Predictors are scikit-learn's own estimator with the parameters in the file, where it has one, and a forest that
-predicts well on most tables: whatever either tells of rows that it was not trained on is no leak.
+Predictors are scikit-learn's own estimator with the parameters in the file, where it has one, and others that predict
+well on most tables: whatever any of them tells of rows that it was not trained on is no leak.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from sklearn import ensemble, tree
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from threadpoolctl import threadpool_limits
 
 from pytest_draft.arrays import FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.observations import BoostedSums
-from pytest_draft.artifact.rule_list import RuleList
-from pytest_draft.attack.leaf_answers import target_guesses
+from pytest_draft.attack.leaf_answers import Model, guesses_by_trees
 from pytest_draft.errors import OutOfTimeError
 from pytest_draft.timebox import TimeBox
 
@@ -30,50 +29,14 @@ MOST_TRAINED = 4_000
 MOST_TREES, MOST_ROUNDS = 50, 100
 """Trees of a forest, and rounds of boosting, at most: more predict hardly better."""
 
-_SAME, _FIXED, _BOOSTED = (f"{which}, cross-validated" for which in ("its own settings", "a forest", "boosting"))
-_NOT_TAKEN = frozenset({"n_estimators", "max_iter", "random_state", "n_jobs", "verbose", "warm_start", "oob_score"})
 _SLOW = 1_000
 """More rows than this are not fitted by absolute errors, which take the square of their number."""
 
-
-def folds_of(rows: Rows, answers: FloatArray, seed: int) -> tuple[IntArray, IntArray]:
-    """Return the fold of each row, of which each has its share of each label, and an order of the rows.
-
-    Both go by what rows hold, not by where they stand. A row that is written several times must not teach its own
-    label: copies are in one fold where all rows of the same features have one label, or all rows are written equally
-    often. (Else people of the same features are different people.)
-
-    Parameters
-    ----------
-    rows : ndarray of float32, shape (n_rows, n_columns)
-    answers : ndarray of float64, shape (n_rows,)
-        Labels or targets.
-
-    Returns
-    -------
-    fold, order : ndarray of int64, shape (n_rows,)
-    """
-    filled = np.where(np.isnan(rows), np.finfo(np.float32).min, rows)
-    order = np.lexsort((answers, *filled.T))
-    other_row = (np.diff(filled[order], axis=0) != 0).any(axis=1)
-    other_answer = np.diff(answers[order]) != 0
-    starts = other_row if (other_row | ~other_answer).all() else other_row | other_answer
-    group = np.append(0, np.cumsum(starts))
-    copies = int(np.gcd.reduce(np.bincount(group)))
-    if starts is not other_row:
-        group = np.arange(len(rows)) // copies
-    first = np.flatnonzero(np.diff(group, prepend=-1))
-    shuffled = np.random.default_rng([seed, 71]).permutation(len(first))
-    shuffled = shuffled[np.argsort(answers[order][first][shuffled], kind="stable")]
-    fold = np.empty(len(first), dtype=np.int64)
-    fold[shuffled] = np.arange(len(first)) % FOLDS
-    found = np.empty(len(rows), dtype=np.int64)
-    found[order] = fold[group]
-    return found, order
+_NOT_TAKEN = frozenset({"random_state", "n_jobs", "verbose", "warm_start", "oob_score", "estimator"})
 
 
 def predicted(
-    model: Forest | RuleList, rows: Rows, answers: FloatArray, looked_at: IntArray, seed: int, timebox: TimeBox
+    model: Model, rows: Rows, answers: FloatArray, looked_at: IntArray, seed: int, timebox: TimeBox
 ) -> dict[str, FloatArray]:
     """Return predictions for rows from other rows alone, shape (n_looked_at,), by name of the predictor.
 
@@ -84,28 +47,26 @@ def predicted(
         Labels, as indices into the model's classes, or targets.
     looked_at : ndarray of int64, shape (n_looked_at,)
     timebox : TimeBox
-        A predictor that has not told all rows when it ends is left out; where there is none, that is an error.
+        A predictor that has not told all rows when it ends is left out.
 
     Raises
     ------
     OutOfTimeError
+        Where none has.
     """
-    n_classes = 0 if model.classes is None else model.n_classes
     fold, order = folds_of(rows, answers, seed)
     found: dict[str, FloatArray] = {}
-    for name, make in _predictors(model, n_classes, len(rows), seed):
+    for name, estimator in _predictors(model, len(rows), seed):
         told: dict[str, FloatArray] = {}
         random = np.random.default_rng([seed, 72])
         try:
             for number in range(FOLDS):
                 timebox.require()
                 mine, others = np.flatnonzero(fold[looked_at] == number), order[fold[order] != number]
-                if not len(mine) or not len(others):
-                    continue
-                if len(others) > MOST_TRAINED:
-                    others = others[np.sort(random.choice(len(others), MOST_TRAINED, replace=False))]
-                for guess, values in _told_by(make(), rows, answers, others, looked_at[mine], n_classes).items():
-                    told.setdefault(f"{name}{guess}", np.full(len(looked_at), np.nan))[mine] = values
+                if len(mine) and len(others):
+                    chosen = np.sort(random.permutation(len(others))[:MOST_TRAINED])
+                    for guess, values in _told(estimator, rows, answers, others[chosen], looked_at[mine]).items():
+                        told.setdefault(f"{name}{guess}", np.full(len(looked_at), np.nan))[mine] = values
         except (ValueError, TypeError):  # parameters of another version, or missing values that this one can't have
             continue
         except OutOfTimeError:
@@ -116,59 +77,74 @@ def predicted(
     return found
 
 
-def _predictors(
-    model: Forest | RuleList, n_classes: int, n_rows: int, seed: int
-) -> Iterator[tuple[str, Callable[[], BaseEstimator]]]:
-    ending = "Classifier" if n_classes else "Regressor"
-    yield _FIXED, lambda: getattr(ensemble, f"RandomForest{ending}")(MOST_TREES, max_features="sqrt", random_state=seed)
-    if isinstance(model, RuleList):
+def folds_of(rows: Rows, answers: FloatArray, seed: int) -> tuple[IntArray, IntArray]:
+    """Return the fold of each row, with its share of each label, and an order of the rows, both of shape (n_rows,).
+
+    They go by what rows hold, not by where they stand. A row that is written several times must not teach its own
+    label: copies are in one fold where all rows of the same features have one label, or all rows are written equally
+    often. (Else people of the same features are different people.)
+    """
+    filled = np.where(np.isnan(rows), np.finfo(np.float32).min, rows)
+    order = np.lexsort((answers, *filled.T))
+    other_row, other_answer = (np.diff(filled[order], axis=0) != 0).any(axis=1), np.diff(answers[order]) != 0
+    copied = bool((other_row | ~other_answer).all())
+    group = np.append(0, np.cumsum(other_row if copied else other_row | other_answer))
+    if not copied:
+        group = np.arange(len(rows)) // np.gcd.reduce(np.bincount(group))
+    first = np.flatnonzero(np.diff(group, prepend=-1))
+    shuffled = np.random.default_rng([seed, 71]).permutation(len(first))
+    of_group, fold = np.empty(len(first), dtype=np.int64), np.empty(len(rows), dtype=np.int64)
+    of_group[shuffled[np.argsort(answers[order][first][shuffled], kind="stable")]] = np.arange(len(first)) % FOLDS
+    fold[order] = of_group[group]
+    return fold, order
+
+
+def _predictors(model: Model, n_rows: int, seed: int) -> Iterator[tuple[str, BaseEstimator]]:
+    ending = "Regressor" if model.classes is None else "Classifier"
+    forest, boosting = (getattr(ensemble, f"{kind}{ending}") for kind in ("RandomForest", "HistGradientBoosting"))
+    yield "a forest, cross-validated", forest(MOST_TREES, max_features="sqrt", random_state=seed)
+    if not isinstance(model, Forest):
         return
     if isinstance(model.observation, BoostedSums):
         rounds = min(MOST_ROUNDS, model.n_trees // model.observation.n_scores)
-        boosting = getattr(ensemble, f"HistGradientBoosting{ending}")
-        yield _BOOSTED, lambda: boosting(max_iter=rounds, early_stopping=False, random_state=seed)
+        yield "boosting, cross-validated", boosting(max_iter=rounds, early_stopping=False, random_state=seed)
     kind = getattr(ensemble, model.kind, getattr(tree, model.kind, None))
     if isinstance(kind, type) and issubclass(kind, BaseEstimator):
-        yield _SAME, lambda: _with_parameters(kind, model, n_classes, n_rows, seed)
+        own = kind()
+        if "estimator" in own.get_params(deep=False):  # Bagging
+            inner = getattr(tree, f"DecisionTree{ending}")()
+            own.set_params(estimator=_with_parameters(inner, model.tree_parameters, model, n_rows))
+        own = _with_parameters(own, model.parameters, model, n_rows)
+        number = min(MOST_ROUNDS if isinstance(model.observation, BoostedSums) else MOST_TREES, model.n_trees)
+        sizes = {"n_estimators": number, "max_iter": number, "random_state": seed}
+        known = own.get_params(deep=False)
+        yield (
+            "its own settings, cross-validated",
+            own.set_params(**{name: value for name, value in sizes.items() if name in known}),
+        )
 
 
-def _with_parameters(kind: Any, model: Forest, n_classes: int, n_rows: int, seed: int) -> BaseEstimator:
+def _with_parameters(
+    estimator: BaseEstimator, given: Mapping[str, object], model: Forest, n_rows: int
+) -> BaseEstimator:
     """Return an estimator with the parameters that a file has, as far as they are plain and fit."""
-    given = {name: value for name, value in model.parameters.items() if name not in _NOT_TAKEN}
-    if "estimator" in kind().get_params():
-        own = tree.DecisionTreeClassifier if n_classes else tree.DecisionTreeRegressor
-        inner = {name: value for name, value in model.tree_parameters.items() if name not in _NOT_TAKEN}
-        given["estimator"] = own(**_fitting(own(), inner, model, n_rows))
-    estimator = kind(**_fitting(kind(), given, model, n_rows))
-    most = MOST_ROUNDS if isinstance(model.observation, BoostedSums) else MOST_TREES
-    number = min(most, model.n_trees)
-    sizes = {"n_estimators": number, "max_iter": number, "random_state": seed}
-    return estimator.set_params(**{name: value for name, value in sizes.items() if name in estimator.get_params()})
-
-
-def _fitting(estimator: BaseEstimator, given: dict[str, object], model: Forest, n_rows: int) -> dict[str, object]:
     known = estimator.get_params(deep=False)
-    fitting = {name: value for name, value in given.items() if name in known}
+    fitting = {name: value for name, value in given.items() if name in known and name not in _NOT_TAKEN}
     weights = fitting.get("class_weight")
     if isinstance(weights, dict) and model.classes is not None:
         fitting["class_weight"] = {i: weights[one] for i, one in enumerate(model.classes) if one in weights}
     if fitting.get("criterion") in ("absolute_error", "mae") and n_rows > _SLOW:
         del fitting["criterion"]
-    return fitting
+    return estimator.set_params(**fitting)
 
 
-def _told_by(
-    estimator: Any, rows: Rows, answers: FloatArray, others: IntArray, mine: IntArray, n_classes: int
-) -> dict[str, FloatArray]:
+def _told(estimator: Any, rows: Rows, answers: FloatArray, others: IntArray, mine: IntArray) -> dict[str, FloatArray]:
     """Return what an estimator that is fitted on other rows tells of these, by the guess after its name."""
     with warnings.catch_warnings(), threadpool_limits(1):  # threads that wait for each other take longer
         warnings.simplefilter("ignore")
-        estimator.fit(rows[others], answers[others])
-        told = {"": estimator.predict(rows[mine]).astype(np.float64)}
-        inner = getattr(estimator, "estimators_", None)
-        if n_classes or not isinstance(inner, list) or hasattr(estimator, "estimators_features_"):
-            return told
-        by_tree = np.stack([one.predict(rows[mine]) for one in inner])
-    for name, values in target_guesses(by_tree).items():
-        told[f" ({name})"] = values
-    return told
+        fitted = clone(estimator).fit(rows[others], answers[others])
+        trees = getattr(fitted, "estimators_", None)
+        if not isinstance(trees, list) or hasattr(fitted, "classes_") or hasattr(fitted, "estimators_features_"):
+            return {"": fitted.predict(rows[mine]).astype(np.float64)}
+        by_tree = np.stack([one.predict(rows[mine]) for one in trees])
+    return {f" ({name})": values for name, values in guesses_by_trees(by_tree).items()}

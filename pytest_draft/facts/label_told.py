@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
-from pytest_draft.facts.checks import require_not_negative, require_rising
+from pytest_draft.facts.checks import require_rising
 
 HIGHEST = 5
 """So many people with the highest targets are looked at by themselves."""
@@ -16,15 +17,15 @@ _DEVIATIONS = 1.96
 
 @dataclass(frozen=True)
 class Told:
-    """Of how many of some rows the label, or target, is told: by the file, and without their rows in it."""
+    """Of how many of some rows the label, or target, is told: with the file, and without their rows in it."""
 
     name: str
     """Of the slice or class; empty for all rows."""
     rows: int
     told: int
-    """With the file, by the best guess."""
+    """By the best guess from the file."""
     without: int
-    """Of rows like these that the model has not seen, by the best predictor."""
+    """By the best predictor that was not trained on them."""
     gained: int
     """Rows that are told, and not without the file."""
     certain: int | None = None
@@ -36,11 +37,8 @@ class Told:
 
     def __post_init__(self) -> None:
         require_rising(gained=self.gained, told=self.told, rows=self.rows)
-        require_rising(gained=self.gained, missed=self.missed, rows=self.rows)
+        require_rising(lost=self.lost, without=self.without, rows=self.rows)
         require_rising(certain_gained=self.certain_gained, certain=self.certain, rows=self.rows)
-        require_not_negative(without=self.without)
-        if self.lost < 0:
-            raise ValueError("more rows are lost than are told without the file")
 
     @property
     def missed(self) -> int:
@@ -68,46 +66,29 @@ class Told:
         return None if self.certain is None else self.certain / self.rows
 
     @property
-    def difference(self) -> float:
-        """By how much the share that is told is larger with the file."""
-        return (self.told - self.without) / self.rows
-
-    @property
     def least_difference(self) -> float:
-        """The lower end of its 95 % interval, over rows that are told or not by each."""
-        spread = (self.gained + self.lost) / self.rows - self.difference**2
-        return self.difference - _DEVIATIONS * math.sqrt(max(0.0, spread) / self.rows)
-
-    @property
-    def beyond(self) -> float:
-        """What the file adds, as a share of the rows that are not told without it."""
-        return (self.told - self.without) / self.missed if self.missed else 0.0
+        """By how much the share that is told is surely larger with the file: the lower end of its 95 % interval."""
+        mean = self.share - self.share_without
+        return mean - _DEVIATIONS * math.sqrt(max(0.0, (self.gained + self.lost) / self.rows - mean**2) / self.rows)
 
     @property
     def least_beyond(self) -> float:
-        """The lower end of its 95 % interval."""
+        """What the file surely adds, as a share of the rows that are not told without it."""
         return lower_end(self.gained, self.missed) - self.lost / self.missed if self.missed else 0.0
-
-    @property
-    def least_certain(self) -> float:
-        """The lower end of the 95 % interval of the share that is certain of the rows that are not told without."""
-        return 0.0 if self.certain_gained is None else lower_end(self.certain_gained, self.missed)
 
 
 @dataclass(frozen=True)
 class LabelTold:
     """What somebody reads of labels, or of a regressor's targets, who knows all features and has the file."""
 
-    of: str
-    """One of "labels", "targets"."""
+    of: Literal["labels", "targets"]
     rows: int
     """Rows that were looked at: all, or a random sample."""
     of_rows: int
     """How many there are."""
     guess: str
-    """Which guess is right most often."""
     predictor: str
-    """Which one is, without the rows in the file."""
+    """`guess` and `predictor`: which one is right most often, with the file and without the rows in it."""
     told: Told
     """Labels that are right; targets to within 1 % of their range without far-out ones."""
     exact: Told | None = None
@@ -117,25 +98,19 @@ class LabelTold:
     exact_in_leaves: int | None = None
     """Rows whose exact target some leaf holds that they reach alone or with people of the same target."""
     highest: int | None = None
-    highest_near: int | None = None
     highest_exact: int | None = None
-    """`highest`, `highest_near` and `highest_exact`: how many people with the highest targets there are, at most
-    `HIGHEST`, and of how many the target is told to within 1 %, and exactly. None for labels.
+    """`highest` and `highest_exact`: how many people with the highest targets there are, at most `HIGHEST`, and of how
+    many only the file tells the target exactly. None for labels.
     """
     holdout_rows: int | None = None
     holdout_told: int | None = None
-    """`holdout_rows` and `holdout_told`: rows of the holdout whose label or target is known, and of how many of them it
-    is told by the same guesses. None without any.
-    """
+    """`holdout_rows` and `holdout_told`: rows of a holdout, and of how many the same guess is right."""
     doubts: tuple[str, ...] = ()
     """Why no file passes by this."""
 
     def __post_init__(self) -> None:
-        if self.of not in ("labels", "targets"):
-            raise ValueError(f"neither labels nor targets: {self.of!r}")
         require_rising(rows=self.rows, of_rows=self.of_rows)
-        require_rising(exact_in_leaves=self.exact_in_leaves, of_rows=self.of_rows)
-        require_rising(highest_exact=self.highest_exact, highest_near=self.highest_near, highest=self.highest)
+        require_rising(highest_exact=self.highest_exact, highest=self.highest)
         require_rising(holdout_told=self.holdout_told, holdout_rows=self.holdout_rows)
 
 

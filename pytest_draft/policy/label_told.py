@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from pytest_draft.facts.examination import Examination
-from pytest_draft.facts.label_told import LabelTold, Told
+from pytest_draft.facts.label_told import LabelTold, Told, lower_end
+from pytest_draft.facts.slices import LEAST_ROWS
 from pytest_draft.policy.bar import Bar
 from pytest_draft.policy.remedies import smaller
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
@@ -18,7 +19,7 @@ _SURELY = 2 / 3
 """Where surely so much of the rest is told, it counts however few of all people the rest is."""
 
 _UNLABELLED = "IsolationForest"
-_NEAR = {"labels": "", "targets": " to within 1 % of the range"}
+_SHARED = ", so that more people share each leaf, and judge the new file; taking counts and seeds out does not help"
 
 
 def check(examination: Examination, thresholds: Thresholds) -> Outcome:
@@ -35,86 +36,59 @@ def check(examination: Examination, thresholds: Thresholds) -> Outcome:
     return replace(outcome, remedy=None if artifact.n_trees is None else f"{smaller(artifact)}{_SHARED}")
 
 
-_SHARED = (
-    ", so that more people share each leaf, and judge the new file; it does not help to take counts and seeds out of "
-    "this one (harden)"
-)
-
-
 def _outcomes(found: LabelTold, thresholds: Thresholds) -> Iterator[Outcome]:
-    if (share := thresholds.get("max_exact_share")) is not None and found.exact is not None:
-        yield _exactly(found.exact, share)
+    if found.exact is not None:
+        if (share := thresholds.get("max_exact_share")) is not None:
+            surely = found.exact.gained >= LEAST_PEOPLE and found.exact.least_beyond > share
+            yield _beyond(found.exact, "the target", "the people exactly", found, share, surely, "")
+        if (most := thresholds.get("max_highest_targets")) is not None and found.highest:
+            told = found.highest_exact or 0
+            shown = (
+                f"of the {found.highest} people with the highest targets, only the file tells that of {told} exactly"
+            )
+            yield Bar(most, f"the policy allows at most {most}", ",").judge(told, shown)
     for part in (found.told, *found.parts):
         of = "the people" if not part.name else f"the people of {part.name}" if part.is_class else f"slice {part.name}"
-        if "max_told_share" in thresholds and (outcome := _told(found, part, of, thresholds)) is not None:
-            yield outcome
-        if (share := thresholds.get("max_certain_share")) is not None and (outcome := _certain(part, of, share)):
-            yield outcome
-    if (most := thresholds.get("max_highest_targets")) is not None and found.highest:
-        yield _highest(found, int(most))
+        sure, share = part.certain_gained or 0, thresholds.get("max_certain_share")
+        if share is not None and sure >= LEAST_PEOPLE and lower_end(sure, part.missed) > share:
+            shown = f"the file tells with certainty the label of {sure:,} of the {part.missed:,} of {of} whose label"
+            allowed = f"the policy allows at most {100 * share:g} %"
+            yield Outcome("failed", f"{shown} cannot be told without their rows ({sure / part.missed:.0%}); {allowed}")
+        if (share := thresholds.get("max_told_share")) is not None:
+            counts = _counts(found, part, thresholds["least_difference"])
+            if counts or not part.name:  # of a part only a failure is said
+                what, near = found.of[:-1], " to within 1 % of the range" if found.exact else ""
+                certain = "" if part.certain is None else f", with certainty for {part.share_certain:.1%}"
+                yield _beyond(part, f"the {what}{near}", of, found, share, counts, certain)
 
 
-def _told(found: LabelTold, part: Told, of: str, thresholds: Thresholds) -> Outcome | None:
-    """Judge what is told; of a part only a failure is said.
+def _counts(found: LabelTold, part: Told, least: float) -> bool:
+    """Return whether what is told of a part is surely more than without the file.
 
     Of one class more is told by whoever says it more often: that counts only where no more is wrong in all.
     """
-    share, told, without = thresholds["max_told_share"], part.share, part.share_without
-    surely = "" if part.share_certain is None else f", with certainty for {part.share_certain:.1%}"
-    shown = (
-        f"somebody who knows a person's features reads the {found.of[:-1]}{_NEAR[found.of]} of {told:.1%} of {of} from "
-        f"the file{surely}{_sampled(found)}; without their rows, {without:.1%} can be told ({found.predictor})"
-    )
-    most = without + share * (1 - without)
-    bar = Bar(most, f"the policy allows at most {most:.1%} ({without:.1%} and {100 * share:g} % of the rest)", ".1%")
-    counts = part.least_difference > thresholds["least_difference"]
     if part.is_class:
-        counts = counts and found.told.difference >= 0
-    else:
-        counts = counts or (part.least_beyond > _SURELY and part.gained >= LEAST_PEOPLE)
-    if counts and bar.crossed_by(told):
-        return bar.judge(told, shown)
-    if part.name:
-        return None
-    few = f", which is not surely more than {thresholds['least_difference']:.0%} of all" if bar.crossed_by(told) else ""
-    return Outcome("passed", f"{shown}; {bar.said}{few}")
+        fair = part.gained >= LEAST_ROWS and found.told.told >= found.told.without
+        return fair and part.least_difference > least
+    return part.least_difference > least or (part.gained >= LEAST_PEOPLE and part.least_beyond > _SURELY)
 
 
-def _certain(part: Told, of: str, share: float) -> Outcome | None:
-    """Fail when too many labels are certain of those that nobody tells without the rows."""
-    if part.certain_gained is None or part.certain_gained < LEAST_PEOPLE or part.least_certain <= share:
-        return None
+def _beyond(part: Told, what: str, of: str, found: LabelTold, share: float, counts: bool, certain: str) -> Outcome:
+    """Judge a share beside that without the file: so much of the rest is allowed, and more where it is not sure."""
+    sampled = f" (tried on {part.rows:,} of {found.of_rows:,}, drawn at random)" * (found.rows < found.of_rows)
     shown = (
-        f"the file tells with certainty the label of {part.certain_gained:,} of the {part.missed:,} of {of} whose "
-        f"label cannot be told without their rows ({part.certain_gained / part.missed:.1%})"
+        f"somebody who knows a person's features reads {what} of {part.share:.1%} of {of} from the file{certain}"
+        f"{sampled}; without their rows, {part.share_without:.1%} can be told"
     )
-    return Bar(share, f"the policy allows at most {100 * share:g} %", ".1%").judge(1.0, shown, surely=True)
-
-
-def _exactly(exact: Told, share: float) -> Outcome:
-    told, without = exact.share, exact.share_without
-    shown = (
-        f"somebody who knows a person's features reads the target of {told:.1%} of the people exactly from the file; "
-        f"without their rows, {without:.1%} can be told"
+    most = part.share_without + share * (1 - part.share_without)
+    bar = Bar(
+        most,
+        f"the policy allows at most {most:.1%} ({part.share_without:.1%} and {100 * share:g} % of the rest)",
+        ".1%",
     )
-    most = without + share * (1 - without)
-    said = f"the policy allows at most {most:.1%} ({without:.1%} and {100 * share:g} % of the rest)"
-    crossed = exact.gained >= LEAST_PEOPLE and exact.least_beyond > share
-    return Bar(most, said, ".1%").judge(told, shown) if crossed else Outcome("passed", f"{shown}; {said}")
-
-
-def _highest(found: LabelTold, most: int) -> Outcome:
-    told = found.highest_exact or 0
-    shown = (
-        f"of the {found.highest} people with the highest targets, the file tells the target of {told} exactly, which "
-        "nobody could without their rows"
-    )
-    return Bar(most, f"the policy allows at most {most}", ",").judge(told, shown)
-
-
-def _sampled(found: LabelTold) -> str:
-    sampled = found.rows < found.of_rows
-    return f" (tried on {found.rows:,} of {found.of_rows:,} people, drawn at random)" if sampled else ""
+    if counts or not bar.crossed_by(part.share):
+        return bar.judge(part.share, shown)
+    return Outcome("passed", f"{shown}; {bar.said}, which is not surely crossed")
 
 
 RULE = Rule(
