@@ -88,12 +88,7 @@ def label_told(
     for one in dict.fromkeys((*slices, *(by_class(model.classes) if of_labels else ()))):
         inside = one.holds(rows, labels, data.columns) & (drawn | (one.label is not None))
         if inside.sum() >= LEAST_ROWS:
-            beside = without
-            if (
-                one.label is not None
-                and (other := by_others.best_on_class(one.label))[inside].sum() > beside[inside].sum()
-            ):
-                beside = other
+            beside = without if one.label is None else by_others.best_on_class(one.label, without)
             parts.append(_figures(one.name, inside, told, beside, certain, is_class=one.label is not None))
     found = LabelTold(
         of="labels" if of_labels else "targets",
@@ -217,11 +212,15 @@ class _Tried:
         chosen = int(right[:, self.counted].sum(axis=1).argmax())
         return right[chosen], self.names[chosen]
 
-    def best_on_class(self, label: int) -> BoolArray:
-        """Return of which rows the guess is right that tells a class best from the others (Youden, 1950)."""
+    def best_on_class(self, label: int, otherwise: BoolArray) -> BoolArray:
+        """Return of which rows the guess is right that tells a class best from the others (Youden, 1950).
+
+        Or one that is right of more rows of this class.
+        """
         said, own = self.values == label, self.truth == label
         apart = said[:, own].mean(axis=1) - (0.0 if own.all() else said[:, ~own].mean(axis=1))
-        return np.asarray(self.values[apart.argmax()] == self.truth)
+        best = np.asarray(self.values[apart.argmax()] == self.truth)
+        return max(best, otherwise, key=lambda right: int(right[own].sum()))
 
 
 def _figures(
