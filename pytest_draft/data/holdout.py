@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_draft.arrays import FloatArray
 from pytest_draft.artifact.encoder import Encoder
 from pytest_draft.data.encoding import encode
 from pytest_draft.data.files import place_of
+from pytest_draft.data.labels import class_indices, target_numbers
 from pytest_draft.data.tables import Table, require_distinct
 from pytest_draft.data.training import TrainingData, encoded_columns
 from pytest_draft.errors import DataError, one_line
@@ -30,12 +33,20 @@ class Holdout:
     """As in `TrainingData`."""
     unused: tuple[str, ...] = ()
     """Columns of the table that are no features, such as the label."""
+    answers: FloatArray | None = None
+    """Shape (n_rows,). Labels, as indices into the model's classes, or targets; None where not all rows have one."""
 
     def __repr__(self) -> str:
         return f"Holdout({len(self.rows)} rows, {one_line(self.source)}, values not shown)"
 
 
-def holdout_of(table: Table, data: TrainingData, target: str | None = None, encoder: Encoder | None = None) -> Holdout:
+def holdout_of(
+    table: Table,
+    data: TrainingData,
+    target: str | None = None,
+    encoder: Encoder | None = None,
+    classes: tuple[object, ...] | None = None,
+) -> Holdout:
     """Return a table's rows in the columns of the training data; a label column may be among the others.
 
     Columns are matched by name. Where the table, or the training data, have no names they are taken by position.
@@ -46,6 +57,8 @@ def holdout_of(table: Table, data: TrainingData, target: str | None = None, enco
         Name of the label column, which is left out where columns are taken by position.
     encoder : Encoder or None
         The file's. Where it encoded the training data, the holdout is raw too.
+    classes : tuple or None
+        The model's; None for a regressor's.
 
     Raises
     ------
@@ -72,7 +85,23 @@ def holdout_of(table: Table, data: TrainingData, target: str | None = None, enco
         )
     rows.flags.writeable = False
     unused = tuple(name for position, name in enumerate(names) if position not in set(positions))
-    return Holdout(rows, table.sha256, table.source, unused)
+    return Holdout(rows, table.sha256, table.source, unused, _answers(table, names, unused, target, classes))
+
+
+def _answers(
+    table: Table, names: list[str], unused: tuple[str, ...], target: str | None, classes: tuple[object, ...] | None
+) -> FloatArray | None:
+    """Return the labels or targets of a holdout, in the column of this name or the only one that is no feature."""
+    labels: Any = (table.targets or {}).get(target or "y")
+    name = target or "".join(unused[:1])
+    if labels is None and name in unused and (target or len(unused) == 1):
+        labels = table.frame.iloc[:, names.index(name)]
+    if labels is None or classes is None:
+        return None if labels is None else target_numbers(labels, len(table.frame))
+    try:
+        return class_indices(labels, classes, "model", len(table.frame), "holdout").astype(np.float64)
+    except DataError:  # it need not have any
+        return None
 
 
 def _positions(table: Table, names: list[str], wanted: tuple[str, ...], target: str | None, where: str) -> list[int]:

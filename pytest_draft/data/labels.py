@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pytest_draft.arrays import AnyArray, IntArray
+from pytest_draft.arrays import AnyArray, FloatArray, IntArray
 from pytest_draft.data.files import parsed
 from pytest_draft.data.known import finder
 from pytest_draft.data.tables import as_text
@@ -67,6 +67,15 @@ def class_indices(
             f"it was trained with ({len(classes)} classes, as {kind})"
         )
     return indices
+
+
+def target_numbers(targets: pd.Series[Any] | AnyArray, n_rows: int) -> FloatArray | None:
+    """Return a regressor's targets, shape (n_rows,), of several outputs the first; None where some is no number."""
+    try:
+        numbers = np.asarray(pd.DataFrame(targets).to_numpy(dtype=np.float64, na_value=np.nan))
+    except (TypeError, ValueError):
+        return None
+    return numbers[:, 0].copy() if numbers.shape[:1] == (n_rows,) and np.isfinite(numbers[:, :1]).all() else None
 
 
 def _factorized(labels: pd.Series[Any] | AnyArray) -> tuple[IntArray, list[Any]]:

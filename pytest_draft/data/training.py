@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pytest_draft.arrays import AnyArray, IntArray, Rows
+from pytest_draft.arrays import AnyArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.encoder import Encoder
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.missing import require_missing_covered
@@ -21,7 +21,7 @@ from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.data.decoding import encoded_names
 from pytest_draft.data.encoding import encode
 from pytest_draft.data.files import IN_MEMORY, parsed, place_of
-from pytest_draft.data.labels import class_indices
+from pytest_draft.data.labels import class_indices, target_numbers
 from pytest_draft.data.tables import Table, require_distinct
 from pytest_draft.errors import DataError, LabelError, nearest_of, one_line
 
@@ -57,6 +57,8 @@ class TrainingData:
     """Columns of the table that are neither features nor the target."""
     by_encoder: bool = False
     """Whether the file's own transformers made the rows of a raw table."""
+    targets: FloatArray | None = None
+    """Shape (n_rows,). A regressor's, to compare with what its file tells of them; None where the table has none."""
 
     def __post_init__(self) -> None:
         for name, array, dtype, ndim in (
@@ -76,6 +78,8 @@ class TrainingData:
             raise DataError(f"{where}: labels must be indices into the model's classes, from 0")
         if np.isinf(self.rows).any():
             raise DataError(f"{where}: rows must not hold infinite values")
+        if self.targets is not None and self.targets.shape != self.labels.shape:
+            raise DataError(f"{where}: {len(self.rows)} rows but targets of shape {self.targets.shape}")
 
     def __repr__(self) -> str:
         sha256 = "" if self.sha256 is None else f", sha256 {one_line(self.sha256, 15)}"
@@ -107,7 +111,7 @@ def training_data(
     The label column is `target`. Without it: array ``y`` of an ``.npz`` file, or the only column that is
     not among the model's feature names. Features are matched by name where the model and the table both
     have names, else by position. Labels are matched to the model's classes by value, whatever their type:
-    0, 0.0, False and "0" are the same label. A regressor's targets are not looked at, and may be missing.
+    0, 0.0, False and "0" are the same label. A regressor's targets may be missing.
 
     Where a rule list's file does not name all columns, they are all of the table's but the label's, which `target`
     must name then.
@@ -181,16 +185,22 @@ def whole_data(
         _require_missing_covered(rows, np.zeros(len(rows), dtype=np.int64), names, model, where)
         tests = model.resolved(names)
         _require_seen_alike(tests, rows, [table.frame.iloc[:, positions[column]] for column in tests.tested], where)
-    indices = np.zeros(len(rows), dtype=np.int64)
-    if model.classes is not None:
-        labels: pd.Series[Any] | AnyArray
+    indices, targets = np.zeros(len(rows), dtype=np.int64), None
+    labels: pd.Series[Any] | AnyArray
+    if model.classes is None:
+        apart = (table.targets or {}).get(target or "y")
+        if label_position is not None:
+            targets = target_numbers(table.frame.iloc[:, label_position], len(rows))
+        elif apart is not None:
+            targets = target_numbers(apart, len(rows))
+    else:
         labels = _label_array(table, target) if label_position is None else table.frame.iloc[:, label_position]
         classes = model.classes if origin.classes is None else origin.classes
         indices = class_indices(labels, classes, _word(model), len(rows), where)
     rows.flags.writeable = indices.flags.writeable = False
     used = {label_position, *positions}
     unused = tuple(str(column) for position, column in enumerate(table.frame.columns) if position not in used)
-    return TrainingData(rows, indices, names, table.sha256, table.source, unused, raw is not None)
+    return TrainingData(rows, indices, names, table.sha256, table.source, unused, raw is not None, targets)
 
 
 def _rows_of_model(data: TrainingData, origin: Origin, model: Model) -> TrainingData:
@@ -206,7 +216,8 @@ def _rows_of_model(data: TrainingData, origin: Origin, model: Model) -> Training
         chosen, labels = origin.of(data.labels, model.classes)
         rows = data.rows if len(chosen) == data.n_rows else data.rows[chosen]
         rows.flags.writeable = labels.flags.writeable = False
-        data = replace(data, rows=rows, labels=labels)
+        targets = None if data.targets is None else data.targets[chosen]
+        data = replace(data, rows=rows, labels=labels, targets=targets)
     if int(data.labels.max()) >= model.n_classes:
         raise DataError(f"{where}: a label is not an index into the {_word(model)}'s {model.n_classes} classes")
     _require_missing_covered(data.rows, data.labels, data.columns, model, where)

@@ -7,17 +7,55 @@ from dataclasses import replace
 import numpy as np
 
 from pytest_draft.ambiguity.alternatives import Alternatives
+from pytest_draft.arrays import IntArray
+from pytest_draft.artifact.forest import Forest
+from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.data import TrainingData
-from pytest_draft.errors import one_line
+from pytest_draft.errors import NotCoveredError, OutOfTimeError, one_line
 from pytest_draft.evaluate.findings import evaluate
 from pytest_draft.evaluate.informed import KnownOthers
+from pytest_draft.evaluate.label_told import label_told
 from pytest_draft.evaluate.numeric import few_valued
 from pytest_draft.evaluate.proved import contradiction
 from pytest_draft.evaluate.significance import caveats
 from pytest_draft.examine.inputs import Inputs
+from pytest_draft.examine.limits import LABELS_SHARE
 from pytest_draft.examine.record import FlowRecord
 from pytest_draft.facts.identity import Identity
 from pytest_draft.facts.reconstruction import Reconstruction
+from pytest_draft.knowledge import known_occurrences, knows_occurrences
+from pytest_draft.timebox import TimeBox
+
+
+def note_label_told(inputs: Inputs, record: FlowRecord) -> None:
+    """Note what the file tells of labels or targets, which takes no reconstruction."""
+    model, data = inputs.model, inputs.data
+    if data is None or model.kind == "IsolationForest":  # which is trained on random targets
+        return
+    box = record.limits.within(LABELS_SHARE)
+    try:
+        with record.clock("labels"):
+            times = None if isinstance(model, RuleList) else _times(model, inputs.case.adversary, box)
+            found = label_told(model, data, inputs.holdout, inputs.slices, times, inputs.case.seed, box)
+        doubts = (*record.facts.reasons, *found.doubts)
+        record.facts = replace(record.facts, label_told=replace(found, doubts=doubts))
+    except NotCoveredError as error:
+        record.facts = replace(record.facts, label_not_told=str(error))
+    except OutOfTimeError:
+        why = "the time ran out before it was known what the file tells of labels: give it more with --draft-budget"
+        record.facts = replace(record.facts, label_not_told=why)
+    record.limits.note_clock(box, "comparison of labels")
+    record.keep_known()
+
+
+def _times(forest: Forest, adversary: str, timebox: TimeBox) -> IntArray | None:
+    """Return how often each tree saw each row, as far as an adversary knows; one row for all where each saw all."""
+    if not knows_occurrences(forest, adversary):
+        return None
+    try:
+        return known_occurrences(forest, "artifact", timebox.require)
+    except NotCoveredError:
+        return None if forest.draws.drawn else np.ones((forest.n_trees, 1), dtype=np.int64)
 
 
 def note_findings(

@@ -15,6 +15,7 @@ from pytest_draft.arrays import Rows
 from pytest_draft.artifact import Artifact, Encoder, read
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.observations import Answers, BoostedSums
+from pytest_draft.artifact.origin import ORIGINAL
 from pytest_draft.artifact.published import published
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.attack.seed_search import Sought, seek
@@ -216,7 +217,10 @@ def complete(opened: Opened, case: Case, record: FlowRecord) -> Inputs:
     artifact, data = opened.artifact, opened.data
     holdout = None
     if case.holdout is not None and data is not None:
-        holdout = holdout_of(read_table(case.holdout), data, case.target, artifact.encoder)
+        classes = artifact.model.classes
+        if classes is not None and artifact.origin != ORIGINAL:  # its labels are made of the file's
+            classes = ()
+        holdout = holdout_of(read_table(case.holdout), data, case.target, artifact.encoder, classes)
     settled = settle(artifact, data, case, record)
     domain, indicators, data = settled.domain, settled.indicators, settled.data
     model, granted = artifact.model, settled.granted

@@ -17,6 +17,9 @@ INFORMED_SHARE = 0.5
 HURRIED_SHARE = 0.05
 """Share that the attack may take where the verdict is in sight before it begins, and it may only confirm it."""
 
+LABELS_SHARE = 0.2
+"""Share of the time box that it may take to find out what the file tells of labels: a second or two, mostly."""
+
 NUMERIC_SHARE = 0.55
 """The same for numeric columns and at most `SMALL` rows, which are evaluated in no time."""
 

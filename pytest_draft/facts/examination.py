@@ -13,6 +13,7 @@ from pytest_draft.facts.entropy import Entropy
 from pytest_draft.facts.files import ArtifactFacts, DataFacts, DomainFacts
 from pytest_draft.facts.findings import Findings
 from pytest_draft.facts.informed import Informed
+from pytest_draft.facts.label_told import LabelTold
 from pytest_draft.facts.status import SOLVER_STATUSES, SolverStatus
 
 
@@ -63,6 +64,10 @@ class Examination:
     """What somebody gets who knows all other rows; None where that was not found out."""
     not_informed: str | None = None
     """Why not, where the file does not reveal it, or somebody who knows even more could get more."""
+    label_told: LabelTold | None = None
+    """What the file tells of labels or targets; None where that was not found out."""
+    label_not_told: str | None = None
+    """Why there is no `label_told`; None where there is, or other reasons say it."""
     retried: str | None = None
     """Which machine was lost while it examined this, so that another one did; None where none was. It is no fact of the
     case.

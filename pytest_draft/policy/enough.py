@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pytest_draft.facts.examination import Examination
 from pytest_draft.policy.given_all_other_rows import RULE as GIVEN_ALL_OTHER_ROWS
 from pytest_draft.policy.ideal import ADDED, GUESSED
+from pytest_draft.policy.label_told import RULE as LABEL_TOLD
 from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.reconstruction_error import RULE as ERROR
 from pytest_draft.policy.rules import COMPARED
@@ -31,10 +32,12 @@ class Enough:
             With what somebody gets who knows all other rows.
         """
         informed, rules = examination.informed, self.policy.rules
-        if informed is None or not rules or COMPARED.id in rules:
+        if not rules or COMPARED.id in rules:
             return False
         if self._fails(examination):
             return True
+        if informed is None:
+            return False
         bar = rules.get(ERROR.id, {}).get("max_error_of_split_half")
         if bar is None:
             return False
@@ -62,7 +65,5 @@ class Enough:
         return None
 
     def _fails(self, examination: Examination) -> bool:
-        thresholds = self.policy.rules.get(GIVEN_ALL_OTHER_ROWS.id)
-        if thresholds is None:
-            return False
-        return GIVEN_ALL_OTHER_ROWS.check(examination, thresholds).result == "failed"
+        rules = [rule for rule in (GIVEN_ALL_OTHER_ROWS, LABEL_TOLD) if rule.id in self.policy.rules]
+        return any(rule.check(examination, self.policy.rules[rule.id]).result == "failed" for rule in rules)

@@ -267,7 +267,7 @@ def _wrong_waivers(content: Mapping[str, Any], today: date) -> list[Problem]:
     return problems
 
 
-_SLICED = frozenset({"reconstruction-error", "perfect-rows", "singled-out-rows"})
+_SLICED = frozenset({"reconstruction-error", "perfect-rows", "singled-out-rows", "label-told"})
 """The rules that look at slices."""
 
 

@@ -71,7 +71,7 @@ def about(result: Result) -> list[str]:
         are, them = ("is", "it") if metrics["certain_rows"] == 1 else ("are", "them")
         why = f"every dataset of the stated domain that is consistent with the file contains {them}"
         sentences.append(f"{at_least}{counted(metrics['certain_rows'], 'row')} {are} certain: {why}.")
-    return [*sentences, *(f"{begun(part)}." for part in whole_row_phrases(metrics))]
+    return [*sentences, *(f"{begun(part)}." for part in (*whole_row_phrases(metrics), of_labels(result)) if part)]
 
 
 def whole_row_phrases(metrics: Mapping[str, Any]) -> list[str]:
@@ -143,6 +143,7 @@ def figures(result: Result) -> list[str]:
     """Return all that was measured besides error and rows, a line each."""
     metrics, sayings = result["metrics"], (ambiguity.given_others, ambiguity.short)
     told = [
+        of_labels(result),
         of_raw_columns(result),
         of_numbers(result),
         of_proofs(result),
@@ -154,6 +155,24 @@ def figures(result: Result) -> list[str]:
         of_entropy(result),
     ]
     return [line for line in told if line]
+
+
+def of_labels(result: Result) -> str | None:
+    """Say of how many people the file tells the label or target to somebody who knows the rest of them."""
+    found, metrics = result.get("label_told"), result["metrics"]
+    if not found:
+        return None
+    certain, exact = metrics["label_certain"], metrics["target_exact"]
+    what, rest = found["of"][:-1], "" if certain is None else f" (with certainty: {share(certain)})"
+    if exact is not None:
+        what, rest = f"{what} to within 1 %", f", and exactly of {share(exact)}"
+    others = ""
+    if found["holdout_rows"]:
+        others = f", and of the holdout's people that of {share(found['holdout_told'] / found['holdout_rows'])}"
+    return (
+        f"whoever knows a person's features reads the {what} of {share(metrics['label_told'])} of the people from the "
+        f"file{rest}; without their rows in it {share(metrics['label_told_without_rows'])} can be told{others}"
+    )
 
 
 def of_raw_columns(result: Result) -> str | None:

@@ -102,27 +102,30 @@ def sensitivities(loss: Loss, score: FloatArray) -> tuple[FloatArray, FloatArray
     return score, np.ones_like(score)
 
 
-def missed(forest: Forest, columns: FloatArray, label: IntArray) -> int:
+def missed(forest: Forest, columns: FloatArray, label: IntArray, targets: FloatArray | None = None) -> int:
     """Return how many of the statements and counts of a boosted forest some rows do not explain.
 
     Parameters
     ----------
     columns : ndarray of floats, shape (n_columns, n_rows)
     label : ndarray of int64, shape (n_rows,)
-        Class of each row. Of a regressor only what holds for any target is looked at.
+        Class of each row.
+    targets : ndarray of float64, shape (n_rows,), or None
+        A regressor's; without them only what holds for any target is looked at.
     """
     said, n_missed = boosted(forest), 0
     everyone = np.arange(columns.shape[1])
     for stage in stages(forest, columns):
         tree, own = forest.trees[stage.tree], said.statements[stage.tree]
         gradient = stage.gradient[everyone, label] if forest.classes is not None else stage.gradient[:, 0]
+        gradient = gradient if targets is None else gradient - targets
         of_row = np.stack([np.ones(len(label)), gradient, stage.hessian, gradient**2])
         sums = np.stack([at_nodes(tree.left, tree.right, stage.leaf, one) for one in of_row])
         if said.counted:
             n_missed += int((np.rint(sums[0]) != tree.n_distinct).sum())
         found = np.einsum("sk,ks->s", own.weight, sums[:, own.node])
         decided = np.abs(found - own.total) > own.tolerance
-        if forest.classes is None:
+        if forest.classes is None and targets is None:
             decided &= (own.weight[:, [1, 3]] == 0).all(axis=1)
         n_missed += int(decided.sum())
     return n_missed

@@ -1,0 +1,150 @@
+"""What can be told of the label or target of people whose rows are not in the file: predictions by cross-validation.
+
+Predictors are scikit-learn's own estimator with the parameters in the file, where it has one, and others that predict
+well on most tables: whatever any of them tells of rows that it was not trained on is no leak.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from sklearn import ensemble, tree
+from sklearn.base import BaseEstimator, clone
+from threadpoolctl import threadpool_limits
+
+from pytest_draft.arrays import FloatArray, IntArray, Rows
+from pytest_draft.artifact.forest import Forest
+from pytest_draft.artifact.observations import BoostedSums
+from pytest_draft.attack.leaf_answers import Model, guesses_by_trees
+from pytest_draft.errors import OutOfTimeError
+from pytest_draft.timebox import TimeBox
+
+FOLDS = 5
+MOST_TRAINED = 4_000
+"""Rows that a predictor is trained on, at most: more of them tell hardly more of other rows."""
+
+MOST_TREES, MOST_ROUNDS = 50, 100
+"""Trees of a forest, and rounds of boosting, at most: more predict hardly better."""
+
+_SLOW = 1_000
+"""More rows than this are not fitted by absolute errors, which take the square of their number."""
+
+_NOT_TAKEN = frozenset({"random_state", "n_jobs", "verbose", "warm_start", "oob_score", "estimator"})
+
+
+def predicted(
+    model: Model, rows: Rows, answers: FloatArray, looked_at: IntArray, seed: int, timebox: TimeBox
+) -> dict[str, FloatArray]:
+    """Return predictions for rows from other rows alone, shape (n_looked_at,), by name of the predictor.
+
+    Parameters
+    ----------
+    rows : ndarray of float32, shape (n_rows, n_columns)
+    answers : ndarray of float64, shape (n_rows,)
+        Labels, as indices into the model's classes, or targets.
+    looked_at : ndarray of int64, shape (n_looked_at,)
+    timebox : TimeBox
+        A predictor that has not told all rows when it ends is left out.
+
+    Raises
+    ------
+    OutOfTimeError
+        Where none has.
+    """
+    fold, order = folds_of(rows, answers, seed)
+    found: dict[str, FloatArray] = {}
+    for name, estimator in _predictors(model, len(rows), seed):
+        told: dict[str, FloatArray] = {}
+        random = np.random.default_rng([seed, 72])
+        try:
+            for number in range(FOLDS):
+                timebox.require()
+                mine, others = np.flatnonzero(fold[looked_at] == number), order[fold[order] != number]
+                if len(mine) and len(others):
+                    chosen = np.sort(random.permutation(len(others))[:MOST_TRAINED])
+                    for guess, values in _told(estimator, rows, answers, others[chosen], looked_at[mine]).items():
+                        told.setdefault(f"{name}{guess}", np.full(len(looked_at), np.nan))[mine] = values
+        except (ValueError, TypeError):  # parameters of another version, or missing values that this one can't have
+            continue
+        except OutOfTimeError:
+            if not found:
+                raise
+            break
+        found |= told
+    return found
+
+
+def folds_of(rows: Rows, answers: FloatArray, seed: int) -> tuple[IntArray, IntArray]:
+    """Return the fold of each row, with its share of each label, and an order of the rows, both of shape (n_rows,).
+
+    They go by what rows hold, not by where they stand. A row that is written several times must not teach its own
+    label: copies are in one fold where all rows of the same features have one label, or all rows are written equally
+    often. (Else people of the same features are different people.)
+    """
+    filled = np.where(np.isnan(rows), np.finfo(np.float32).min, rows)
+    order = np.lexsort((answers, *filled.T))
+    other_row, other_answer = (np.diff(filled[order], axis=0) != 0).any(axis=1), np.diff(answers[order]) != 0
+    copied = bool((other_row | ~other_answer).all())
+    group = np.append(0, np.cumsum(other_row if copied else other_row | other_answer))
+    if not copied:
+        group = np.arange(len(rows)) // np.gcd.reduce(np.bincount(group))
+    first = np.flatnonzero(np.diff(group, prepend=-1))
+    shuffled = np.random.default_rng([seed, 71]).permutation(len(first))
+    of_group, fold = np.empty(len(first), dtype=np.int64), np.empty(len(rows), dtype=np.int64)
+    of_group[shuffled[np.argsort(answers[order][first][shuffled], kind="stable")]] = np.arange(len(first)) % FOLDS
+    fold[order] = of_group[group]
+    return fold, order
+
+
+def _predictors(model: Model, n_rows: int, seed: int) -> Iterator[tuple[str, BaseEstimator]]:
+    ending = "Regressor" if model.classes is None else "Classifier"
+    forest, boosting = (getattr(ensemble, f"{kind}{ending}") for kind in ("RandomForest", "HistGradientBoosting"))
+    yield "a forest, cross-validated", forest(MOST_TREES, max_features="sqrt", random_state=seed)
+    if not isinstance(model, Forest):
+        return
+    if isinstance(model.observation, BoostedSums):
+        rounds = min(MOST_ROUNDS, model.n_trees // model.observation.n_scores)
+        yield "boosting, cross-validated", boosting(max_iter=rounds, early_stopping=False, random_state=seed)
+    kind = getattr(ensemble, model.kind, getattr(tree, model.kind, None))
+    if isinstance(kind, type) and issubclass(kind, BaseEstimator):
+        own = kind()
+        if "estimator" in own.get_params(deep=False):  # Bagging
+            inner = getattr(tree, f"DecisionTree{ending}")()
+            own.set_params(estimator=_with_parameters(inner, model.tree_parameters, model, n_rows))
+        own = _with_parameters(own, model.parameters, model, n_rows)
+        number = min(MOST_ROUNDS if isinstance(model.observation, BoostedSums) else MOST_TREES, model.n_trees)
+        sizes = {"n_estimators": number, "max_iter": number, "random_state": seed}
+        known = own.get_params(deep=False)
+        yield (
+            "its own settings, cross-validated",
+            own.set_params(**{name: value for name, value in sizes.items() if name in known}),
+        )
+
+
+def _with_parameters(
+    estimator: BaseEstimator, given: Mapping[str, object], model: Forest, n_rows: int
+) -> BaseEstimator:
+    """Return an estimator with the parameters that a file has, as far as they are plain and fit."""
+    known = estimator.get_params(deep=False)
+    fitting = {name: value for name, value in given.items() if name in known and name not in _NOT_TAKEN}
+    weights = fitting.get("class_weight")
+    if isinstance(weights, dict) and model.classes is not None:
+        fitting["class_weight"] = {i: weights[one] for i, one in enumerate(model.classes) if one in weights}
+    if fitting.get("criterion") in ("absolute_error", "mae") and n_rows > _SLOW:
+        del fitting["criterion"]
+    return estimator.set_params(**fitting)
+
+
+def _told(estimator: Any, rows: Rows, answers: FloatArray, others: IntArray, mine: IntArray) -> dict[str, FloatArray]:
+    """Return what an estimator that is fitted on other rows tells of these, by the guess after its name."""
+    with warnings.catch_warnings(), threadpool_limits(1):  # threads that wait for each other take longer
+        warnings.simplefilter("ignore")
+        fitted = clone(estimator).fit(rows[others], answers[others])
+        trees = getattr(fitted, "estimators_", None)
+        if not isinstance(trees, list) or hasattr(fitted, "classes_") or hasattr(fitted, "estimators_features_"):
+            return {"": fitted.predict(rows[mine]).astype(np.float64)}
+        by_tree = np.stack([one.predict(rows[mine]) for one in trees])
+    return {f" ({name})": values for name, values in guesses_by_trees(by_tree).items()}

@@ -1,0 +1,123 @@
+"""What a file tells of the label or target of a person whose features are known: aggregates only."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from pytest_draft.facts.checks import require_rising
+
+HIGHEST = 5
+"""So many people with the highest targets are looked at by themselves."""
+
+_DEVIATIONS = 1.96
+"""Of the lower end of a 95 % interval."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """Of how many of some rows the label, or target, is told: with the file, and without their rows in it."""
+
+    name: str
+    """Of the slice or class; empty for all rows."""
+    rows: int
+    told: int
+    """By the best guess from the file."""
+    without: int
+    """By the best predictor that was not trained on them."""
+    gained: int
+    """Rows that are told, and not without the file."""
+    certain: int | None = None
+    """Rows of which the file allows one class only; None where that is not known."""
+    certain_gained: int | None = None
+    """Those of them that are not told without the file."""
+    is_class: bool = False
+    """Whether these are the rows of one class."""
+
+    def __post_init__(self) -> None:
+        require_rising(gained=self.gained, told=self.told, rows=self.rows)
+        require_rising(lost=self.lost, without=self.without, rows=self.rows)
+        require_rising(certain_gained=self.certain_gained, certain=self.certain, rows=self.rows)
+
+    @property
+    def missed(self) -> int:
+        """Rows that are not told without the file."""
+        return self.rows - self.without
+
+    @property
+    def lost(self) -> int:
+        """Rows that are told without the file only."""
+        return self.without - (self.told - self.gained)
+
+    @property
+    def share(self) -> float:
+        """Share of the rows that is told with the file."""
+        return self.told / self.rows
+
+    @property
+    def share_without(self) -> float:
+        """Share that is told without it."""
+        return self.without / self.rows
+
+    @property
+    def share_certain(self) -> float | None:
+        """Share of which the file allows one class only."""
+        return None if self.certain is None else self.certain / self.rows
+
+    @property
+    def least_difference(self) -> float:
+        """By how much the share that is told is surely larger with the file: the lower end of its 95 % interval."""
+        mean = self.share - self.share_without
+        return mean - _DEVIATIONS * math.sqrt(max(0.0, (self.gained + self.lost) / self.rows - mean**2) / self.rows)
+
+    @property
+    def least_beyond(self) -> float:
+        """What the file surely adds, as a share of the rows that are not told without it."""
+        return lower_end(self.gained, self.missed) - self.lost / self.missed if self.missed else 0.0
+
+
+@dataclass(frozen=True)
+class LabelTold:
+    """What somebody reads of labels, or of a regressor's targets, who knows all features and has the file."""
+
+    of: Literal["labels", "targets"]
+    rows: int
+    """Rows that were looked at: all, or a random sample."""
+    of_rows: int
+    """How many there are."""
+    guess: str
+    predictor: str
+    """`guess` and `predictor`: which one is right most often, with the file and without the rows in it."""
+    told: Told
+    """Labels that are right; targets to within 1 % of their range without far-out ones."""
+    exact: Told | None = None
+    """Targets to the last digit; None for labels."""
+    parts: tuple[Told, ...] = ()
+    """`told` of the slices that the policy names and of the classes, where they have enough rows."""
+    exact_in_leaves: int | None = None
+    """Rows whose exact target some leaf holds that they reach alone or with people of the same target."""
+    highest: int | None = None
+    highest_exact: int | None = None
+    """`highest` and `highest_exact`: how many people with the highest targets there are, at most `HIGHEST`, and of how
+    many only the file tells the target exactly. None for labels.
+    """
+    holdout_rows: int | None = None
+    holdout_told: int | None = None
+    """`holdout_rows` and `holdout_told`: rows of a holdout, and of how many the same guess is right."""
+    doubts: tuple[str, ...] = ()
+    """Why no file passes by this."""
+
+    def __post_init__(self) -> None:
+        require_rising(rows=self.rows, of_rows=self.of_rows)
+        require_rising(highest_exact=self.highest_exact, highest=self.highest)
+        require_rising(holdout_told=self.holdout_told, holdout_rows=self.holdout_rows)
+
+
+def lower_end(number: int, of: int) -> float:
+    """Return the lower end of the 95 % interval of a share (Wilson, 1927); 0 where it is of none."""
+    if not of:
+        return 0.0
+    share, squared = number / of, _DEVIATIONS**2
+    half = _DEVIATIONS * math.sqrt(share * (1 - share) / of + squared / (4 * of**2))
+    return max(0.0, (share + squared / (2 * of) - half) / (1 + squared / of))

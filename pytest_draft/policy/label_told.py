@@ -1,0 +1,121 @@
+"""Rule ``label-told``: of how many people a file may tell the label, or the target, beyond what any model predicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from pytest_draft.facts.examination import Examination
+from pytest_draft.facts.label_told import LabelTold, Told, lower_end
+from pytest_draft.facts.slices import LEAST_ROWS
+from pytest_draft.policy.bar import Bar
+from pytest_draft.policy.remedies import smaller
+from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
+
+LEAST_PEOPLE = 5
+"""Fewer people whose label or target the file tells fail nothing by their share of the rest: some rest is small."""
+
+_SURELY = 2 / 3
+"""Where surely so much of the rest is told, it counts however few of all people the rest is."""
+
+_UNLABELLED = "IsolationForest"
+_SHARED = ", so that more people share each leaf, and judge the new file; taking counts and seeds out does not help"
+
+
+def check(examination: Examination, thresholds: Thresholds) -> Outcome:
+    """Fail when labels or targets are told of more people than could be told without their rows in the file."""
+    found, artifact = examination.label_told, examination.artifact
+    if found is None:
+        if artifact.kind == _UNLABELLED:
+            return Outcome("passed", f"an {_UNLABELLED} is trained without labels, so its file tells none")
+        why = "; ".join(dict.fromkeys(examination.reasons)) or "no training data are given to compare with"
+        return Outcome("inconclusive", examination.label_not_told or why)
+    outcome = combined(list(_outcomes(found, thresholds)))
+    if outcome.result == "passed" and found.doubts:
+        return Outcome("inconclusive", found.doubts[0])
+    return replace(outcome, remedy=None if artifact.n_trees is None else f"{smaller(artifact)}{_SHARED}")
+
+
+def _outcomes(found: LabelTold, thresholds: Thresholds) -> Iterator[Outcome]:
+    if found.exact is not None:
+        if (share := thresholds.get("max_exact_share")) is not None:
+            surely = found.exact.gained >= LEAST_PEOPLE and found.exact.least_beyond > share
+            yield _beyond(found.exact, "the target", "the people exactly", found, share, surely, "")
+        if (most := thresholds.get("max_highest_targets")) is not None and found.highest:
+            told = found.highest_exact or 0
+            shown = (
+                f"of the {found.highest} people with the highest targets, only the file tells that of {told} exactly"
+            )
+            yield Bar(most, f"the policy allows at most {most}", ",").judge(told, shown)
+    for part in (found.told, *found.parts):
+        of = "the people" if not part.name else f"the people of {part.name}" if part.is_class else f"slice {part.name}"
+        sure, share = part.certain_gained or 0, thresholds.get("max_certain_share")
+        if share is not None and sure >= LEAST_PEOPLE and lower_end(sure, part.missed) > share:
+            shown = f"the file tells with certainty the label of {sure:,} of the {part.missed:,} of {of} whose label"
+            allowed = f"the policy allows at most {100 * share:g} %"
+            yield Outcome("failed", f"{shown} cannot be told without their rows ({sure / part.missed:.0%}); {allowed}")
+        if (share := thresholds.get("max_told_share")) is not None:
+            counts = _counts(found, part, thresholds["least_difference"])
+            if counts or not part.name:  # of a part only a failure is said
+                what, near = found.of[:-1], " to within 1 % of the range" if found.exact else ""
+                certain = "" if part.certain is None else f", with certainty for {part.share_certain:.1%}"
+                yield _beyond(part, f"the {what}{near}", of, found, share, counts, certain)
+
+
+def _counts(found: LabelTold, part: Told, least: float) -> bool:
+    """Return whether what is told of a part is surely more than without the file.
+
+    Of one class more is told by whoever says it more often: that counts only where no more is wrong in all.
+    """
+    if part.is_class:
+        fair = part.gained >= LEAST_ROWS and found.told.told >= found.told.without
+        return fair and part.least_difference > least
+    return part.least_difference > least or (part.gained >= LEAST_PEOPLE and part.least_beyond > _SURELY)
+
+
+def _beyond(part: Told, what: str, of: str, found: LabelTold, share: float, counts: bool, certain: str) -> Outcome:
+    """Judge a share beside that without the file: so much of the rest is allowed, and more where it is not sure."""
+    sampled = f" (tried on {part.rows:,} of {found.of_rows:,}, drawn at random)" * (found.rows < found.of_rows)
+    shown = (
+        f"somebody who knows a person's features reads {what} of {part.share:.1%} of {of} from the file{certain}"
+        f"{sampled}; without their rows, {part.share_without:.1%} can be told"
+    )
+    most = part.share_without + share * (1 - part.share_without)
+    bar = Bar(
+        most,
+        f"the policy allows at most {most:.1%} ({part.share_without:.1%} and {100 * share:g} % of the rest)",
+        ".1%",
+    )
+    if counts or not bar.crossed_by(part.share):
+        return bar.judge(part.share, shown)
+    return Outcome("passed", f"{shown}; {bar.said}, which is not surely crossed")
+
+
+RULE = Rule(
+    id="label-told",
+    needs=Examination,
+    keys={
+        "max_told_share": Key.share(
+            "fail when the label (the target to within 1 %) is told of a larger share of the people of whom it cannot "
+            "be told without their rows"
+        ),
+        "least_difference": Key.share(
+            "max_told_share counts where the share of all people that is told is surely larger by more than this, or "
+            "where surely two thirds of the rest is told",
+            default=0.1,
+        ),
+        "max_certain_share": Key.share("fail when the label is certain of a larger share of them"),
+        "max_exact_share": Key.share("fail when a regressor's target is told exactly of a larger share of them"),
+        "max_highest_targets": Key.rows(
+            "fail when the target is told exactly of more of the five people with the highest ones"
+        ),
+    },
+    check=check,
+    rationale=(
+        "Features are often known: age, address, employer. What a model is trained to tell is the secret: a diagnosis, "
+        "a debt, a salary. A leaf of one person holds it to the digit, and a leaf of one class tells that of everybody "
+        "in it. What a model tells of people whom it has never seen is no leak; what it tells of its training rows "
+        "beyond that is (attribute inference: Yeom et al., Privacy Risk in Machine Learning, CSF 2018)."
+    ),
+    remedy="retrain with fewer and shorter rules, so that more people share each, and judge the new file",
+)
