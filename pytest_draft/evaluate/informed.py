@@ -347,6 +347,7 @@ def known_others(
     proved: bool = True,
     draws_known: bool = True,
     holdout: KnownRows | None = None,
+    targets: FloatArray | None = None,
 ) -> KnownOthers | None:
     """Guess rows from what a file holds of each of them, and from all others.
 
@@ -368,6 +369,8 @@ def known_others(
         As of `held_of`.
     holdout : KnownRows or None
         Rows of other people, with labels.
+    targets : ndarray of float64, shape (n_training_rows,), or None
+        Of a regressor.
 
     Returns
     -------
@@ -404,7 +407,7 @@ def known_others(
         others = looked_at[theirs]
         guesses, without_file = (_guesses_of_half(one, everyone, mine, others, weights, rng) for one in (held, nothing))
         halves.append(Half(looked_at[mine], guesses, without_file, rows[others]))
-    population = () if known else population_of(forest, domain, everyone, unknown, seed, timebox, holdout)
+    population = () if known else population_of(forest, domain, everyone, unknown, seed, timebox, holdout, targets)
     truth, bits, bits_ended = rows[looked_at], 0.0, True
     if draws_known:
         of_halves = held.only(np.sort(order[: 2 * size]))

@@ -99,6 +99,7 @@ def population_of(
     seed: int,
     timebox: TimeBox,
     others: KnownRows | None = None,
+    targets: FloatArray | None = None,
 ) -> tuple[Population, ...]:
     """Guess rows from other people's and what the file says: drawn ones, and those of a holdout from its rows.
 
@@ -112,6 +113,8 @@ def population_of(
         Positions of the rows that are to be rebuilt.
     others : KnownRows or None
         Of a holdout, with labels.
+    targets : ndarray of float64, shape (n_training_rows,), or None
+        Of a regressor: what drawn rows sum to in each leaf is known, too.
 
     Returns
     -------
@@ -131,10 +134,11 @@ def population_of(
     for _ in range(_NUMERIC_DRAWS if is_numeric else _DRAWS):
         timebox.require()
         mine = rng.choice(unknown, size, replace=False)
-        rows, labels = _people(domain, everyone, size, rng)
-        truth = KnownRows(rows, labels, everyone.weight[:, mine])
-        pool = KnownRows(*_people(domain, everyone, n_others, rng), everyone.weight[:, :0])
-        found.append(_guessed(forest, truth, pool, False, rng))
+        (rows, own), (other_rows, of_others) = (_people(domain, everyone, n, rng) for n in (size, n_others))
+        truth = KnownRows(rows, everyone.labels[own], everyone.weight[:, mine])
+        pool = KnownRows(other_rows, everyone.labels[of_others], everyone.weight[:, :0])
+        both = None if targets is None else (targets[own], targets[of_others])
+        found.append(_guessed(forest, truth, pool, False, rng, both))
     if others is not None and len(others.rows) >= size:
         timebox.require()
         mine = np.sort(rng.choice(unknown, size, replace=False))
@@ -145,17 +149,32 @@ def population_of(
     return tuple(found)
 
 
-def _guessed(forest: Forest, truth: KnownRows, pool: KnownRows, measured: bool, rng: np.random.Generator) -> Population:
-    """Guess rows from other people's and the sums of their leaves, and from the others alone."""
+def _guessed(
+    forest: Forest,
+    truth: KnownRows,
+    pool: KnownRows,
+    measured: bool,
+    rng: np.random.Generator,
+    targets: tuple[FloatArray, FloatArray] | None = None,
+) -> Population:
+    """Guess rows from other people's and the sums of their leaves, and from the others alone.
+
+    Parameters
+    ----------
+    targets : tuple of ndarray of float64 or None
+        Of the truth and of the pool.
+    """
     n_rows, n_classes = len(truth.rows), forest.n_classes
     (identity,) = row_identities(np.column_stack([pool.rows, pool.labels.astype(np.float32)]))
     _, first, weight = np.unique(identity, return_index=True, return_counts=True)
     rows, label = pool.rows[first], pool.labels[first]
     columns, own = (np.ascontiguousarray(table.T) for table in (rows, truth.rows))
-    values, mine = (np.eye(n_classes)[one] for one in (label, truth.labels))
+    mine, values = (np.eye(n_classes)[one] for one in (truth.labels, label))
+    if targets is not None:
+        mine, values = (np.column_stack([a, b]) for a, b in ((mine, targets[0]), (values, targets[1][first])))
     leaves, sums, noise = list[IntArray](), list[FloatArray](), list[float]()
     for tree, drawn in zip(forest.trees, truth.weight, strict=True):
-        if not drawn.sum() or sum(one.size for one in sums) + len(tree.leaves) * n_classes > MOST_SUMS:
+        if not drawn.sum() or sum(one.size for one in sums) + len(tree.leaves) * mine.shape[1] > MOST_SUMS:
             continue
         times = drawn / drawn.mean()
         there, here = leaf_positions(tree, columns), leaf_positions(tree, own)
@@ -181,7 +200,7 @@ def _rounded_both(rows: Rows, frequency: FloatArray, n_rows: int, order: IntArra
 
 
 def _people(domain: Domain, everyone: KnownRows, number: int, rng: np.random.Generator) -> tuple[Rows, IntArray]:
-    """Return rows and labels of people that the population might have, drawn from a model of the training rows."""
+    """Return rows that the population might have, drawn from a model of the training rows, and whose label each has."""
     (identity,) = row_identities(np.column_stack([everyone.rows, everyone.labels.astype(np.float32)]))
     times = np.bincount(identity)
     once, twice = int((times == 1).sum()), int((times == 2).sum())
@@ -195,7 +214,7 @@ def _people(domain: Domain, everyone: KnownRows, number: int, rng: np.random.Gen
     changed = rng.random((len(new), len(domain.attributes))) < _CHANGED
     by_column = changed[:, domain.attribute_of_column]
     rows[new] = np.where(by_column, everyone.rows[others], rows[new])
-    return rows, labels
+    return rows, drawn
 
 
 def _by_label(labels: IntArray, of_everyone: IntArray) -> Iterator[tuple[IntArray, IntArray]]:

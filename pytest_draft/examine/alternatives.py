@@ -126,6 +126,8 @@ class SideSearches:
                     extremes=extremes,
                     proved=proved,
                     draws_known=draws_known,
+                    holdout=_labelled(inputs),
+                    targets=data.targets,
                 )
             if self.known_others is None:
                 raise NotCoveredError(_OTHER_ROWS)
@@ -232,3 +234,18 @@ class SideSearches:
                 "--draft-budget"
             )
         return found
+
+
+def _labelled(inputs: Inputs) -> KnownRows | None:
+    """Return the rows of a holdout that have labels, or all of them where the model has no classes; None without."""
+    holdout = inputs.holdout
+    if holdout is None:
+        return None
+    labels = np.zeros(len(holdout.rows), dtype=np.float64)
+    if inputs.forest.classes is not None:
+        if holdout.answers is None:
+            return None
+        labels = holdout.answers
+    known = ~np.isnan(labels)
+    no_tree = np.zeros((1, 0), dtype=np.int64)
+    return KnownRows(holdout.rows[known], labels[known].astype(np.int64), no_tree)

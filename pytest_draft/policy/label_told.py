@@ -10,7 +10,7 @@ from pytest_draft.facts.label_told import LabelTold, Told, lower_end
 from pytest_draft.facts.slices import LEAST_ROWS
 from pytest_draft.policy.bar import Bar
 from pytest_draft.policy.remedies import smaller
-from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
+from pytest_draft.policy.rule import Key, NotApplicable, Outcome, Rule, Thresholds, combined
 
 LEAST_PEOPLE = 5
 """Fewer people whose label or target the file tells fail nothing by their share of the rest: some rest is small."""
@@ -18,7 +18,6 @@ LEAST_PEOPLE = 5
 _SURELY = 2 / 3
 """Where surely so much of the rest is told, it counts however few of all people the rest is."""
 
-_UNLABELLED = "IsolationForest"
 _SHARED = ", so that more people share each leaf, and judge the new file; taking counts and seeds out does not help"
 
 
@@ -26,8 +25,6 @@ def check(examination: Examination, thresholds: Thresholds) -> Outcome:
     """Fail when labels or targets are told of more people than could be told without their rows in the file."""
     found, artifact = examination.label_told, examination.artifact
     if found is None:
-        if artifact.kind == _UNLABELLED:
-            return Outcome("passed", f"an {_UNLABELLED} is trained without labels, so its file tells none")
         why = "; ".join(dict.fromkeys(examination.reasons)) or "no training data are given to compare with"
         return Outcome("inconclusive", examination.label_not_told or why)
     outcome = combined(list(_outcomes(found, thresholds)))
@@ -111,6 +108,7 @@ RULE = Rule(
         ),
     },
     check=check,
+    unless=(NotApplicable.NO_LABELS,),
     rationale=(
         "Features are often known: age, address, employer. What a model is trained to tell is the secret: a diagnosis, "
         "a debt, a salary. A leaf of one person holds it to the digit, and a leaf of one class tells that of everybody "

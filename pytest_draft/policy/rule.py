@@ -53,6 +53,7 @@ class NotApplicable(Enum):
 
     NOISE = "the leaves hold what a mechanism of differential privacy released, and nothing of a row for certain"
     OTHERS_KNOWN = "the adversary knows all other rows already, so its own attack shows what the file adds to them"
+    NO_LABELS = "the model was trained without labels"
     NO_CLASSES = "the model has no classes, and this is about labels"
     NO_NUMBERS = "no numeric column is to be rebuilt"
     NO_EPSILON = "the file declares no epsilon that its counts could contradict"
@@ -68,6 +69,8 @@ class NotApplicable(Enum):
             return artifact.privacy is not None and not artifact.contradictions
         if self is NotApplicable.OTHERS_KNOWN:
             return Adversary.parse(examination.case.adversary).informed
+        if self is NotApplicable.NO_LABELS:
+            return artifact.kind == "IsolationForest"
         if self is NotApplicable.NO_CLASSES:
             return artifact.regressor
         if self is NotApplicable.NO_NUMBERS:

@@ -96,7 +96,7 @@ def test_what_other_datasets_explain_the_file_is_told_with_the_whole_and_each_pa
         **asdict(ideal),
         "attackers": [asdict(among)],
     }
-    assert [one["on"] for one in told["ideal"]] == [""]  # parts have limits of as many rows only
+    assert [one["on"] for one in told["ideal"]] == ["", *["text"] * 4]
     for key in told:
         assert not validator.is_valid(changed_report(report, key)), key
 
