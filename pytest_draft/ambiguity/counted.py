@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
-from pytest_draft.arrays import FloatArray, IntArray, Rows
+from pytest_draft.ambiguity.gaps import were_moved
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.nodes import ForestNodes
 from pytest_draft.artifact.observations import Answers, BoostedSums, ClassCounts, RowNumbers
 from pytest_draft.attack.boosted.staged import missed
 from pytest_draft.attack.descent import leaf_positions
+from pytest_draft.attack.fractions.likelihood import rows_drawn
+from pytest_draft.attack.informed.ends import Ends, possible_ends
+from pytest_draft.attack.informed.splits import Splits, all_splits, sides_of, tested_ordered
+from pytest_draft.attack.numeric.extremes import Extremes
+from pytest_draft.domain import Domain
+from pytest_draft.errors import NotCoveredError
 
 
 def counted_by(forest: Forest, rows: Rows, labels: IntArray) -> Forest | None:
@@ -31,22 +40,127 @@ def counted_by(forest: Forest, rows: Rows, labels: IntArray) -> Forest | None:
         None where they do not explain what the leaves say.
     """
     said, gaps = forest.observation, forest.gaps
-    columns, trees = np.ascontiguousarray(rows.T), []
+    columns = np.ascontiguousarray(rows.T)
     if isinstance(said, BoostedSums):
         if missed(forest, columns.astype(np.float64), labels):
             return None
         gaps = _gaps(forest)
     elif not isinstance(said, Answers):
         raise ValueError("this forest holds counts")
-    exact = RowNumbers(also=said.also) if forest.classes is None else ClassCounts("totals", also=said.also)
+    counts = _at_leaves(forest, columns, labels)
+    if isinstance(said, Answers) and not all(
+        leaves.sum(axis=1).all() and said.explained(leaves, tree.value[tree.leaves]).all()
+        for leaves, tree in zip(counts, forest.trees, strict=True)
+    ):
+        return None
+    return replace(_counted(forest, counts, len(rows)), gaps=gaps)
+
+
+OTHER_ROWS = "the given rows do not explain its leaves and thresholds, or there are too few of them"
+
+_RANDOM = (
+    "its thresholds were drawn between values of rows that were drawn, too: harden it again with python -m pytest_draft "
+    "harden and --data, which moves them"
+)
+
+
+class SeenByAll(NamedTuple):
+    """A forest with the counts that all rows have in all of its trees, whichever were drawn for which.
+
+    Whatever leaves say of a row's features follows from its leaf in each tree. So whoever has these counts gets no less
+    than whoever has the file. What thresholds say besides is bounded, too.
+    """
+
+    forest: Forest
+    ends: Ends | None = None
+    """Of midpoints."""
+    extremes: Extremes | None = None
+    """Of random thresholds, as if they told those of all rows."""
+    exact: bool = False
+    """Whether the file itself tells as much."""
+
+
+def seen_by_all(forest: Forest, domain: Domain, rows: Rows, labels: IntArray) -> SeenByAll:
+    """Return what somebody would know who had the counts of all rows in all trees.
+
+    Parameters
+    ----------
+    forest : Forest
+        With `Answers`, or with counts of draws that nobody knows.
+    rows : ndarray of float32, shape (n_rows, n_columns)
+    labels : ndarray of int64, shape (n_rows,)
+
+    Raises
+    ------
+    NotCoveredError
+        Where rows do not explain what leaves say, and for random thresholds between values of draws.
+    """
+    at_leaves, drawn = _at_leaves(forest, np.ascontiguousarray(rows.T), labels), forest.draws.drawn
+    if not all(one.sum(axis=1).all() for one in at_leaves) or not (drawn or counted_by(forest, rows, labels)):
+        raise NotCoveredError(OTHER_ROWS)
+    counted, columns = _counted(forest, at_leaves, len(rows)), domain.columns_of(tested_ordered(forest, domain))
+    splits = all_splits(forest, rows, np.ones((forest.n_trees, len(rows)), dtype=np.int64), None)
+    of_repeats = [
+        np.zeros(tree.n_nodes, bool) if tree.no_midpoint is None else tree.no_midpoint for tree in forest.trees
+    ]
+    asked = np.isfinite(splits.threshold) & np.isin(splits.feature, columns) & ~np.concatenate(of_repeats)
+    counted = replace(counted, trees=tuple(replace(t, no_midpoint=np.ones(t.n_nodes, bool)) for t in counted.trees))
+    if were_moved(forest, columns, rows):
+        return SeenByAll(replace(counted, gaps=_by_column(splits, asked), moved=True))
+    if forest.splitter == "random" and asked.any():
+        if drawn:
+            raise NotCoveredError(_RANDOM)
+        return SeenByAll(counted, extremes=_extremes(counted, splits, asked))
+    ends = possible_ends(splits, asked, _most_left_out(forest, len(rows)))
+    unexplained = asked & ~ends.found
+    if unexplained.any() and forest.splitter != "best":
+        raise NotCoveredError(_RANDOM)
+    gaps = _by_column(splits, unexplained)
+    exact = not drawn and not gaps and _needs_each_row(forest, at_leaves)
+    return SeenByAll(replace(counted, gaps=gaps, moved=True), ends, exact=exact)
+
+
+def _needs_each_row(forest: Forest, at_leaves: Sequence[FloatArray]) -> bool:
+    """Return whether each leaf would say something else if any one of its rows were not there."""
+    if not isinstance(said := forest.observation, Answers):
+        return False
+    for tree, leaves in zip(forest.trees, at_leaves, strict=True):
+        for label, one in enumerate(np.eye(forest.n_classes)):
+            some = (leaves[:, label] > 0) & (leaves.sum(axis=1) > 1)
+            if said.explained(leaves[some] - one, tree.value[tree.leaves][some]).any():
+                return False
+    return True
+
+
+CHANCE = 1e-12
+"""Rows of a node that are as unlikely to have been left out, all of them by one tree's draws, are taken for drawn."""
+
+
+def _most_left_out(forest: Forest, n_rows: int) -> int:
+    """Return how many rows of a node one tree's draws may have left out."""
+    if not forest.draws.drawn:
+        return 0
+    drawn = rows_drawn(forest, n_rows)
+    left_out = (1 - 1 / n_rows) ** drawn if forest.draws.rows == "with replacement" else 1 - drawn / n_rows
+    if forest.draws.uneven or forest.draws.class_weight is not None or left_out >= 1:
+        return n_rows
+    return int(np.log(CHANCE) / np.log(max(left_out, CHANCE)))
+
+
+def _at_leaves(forest: Forest, columns: Rows, labels: IntArray) -> list[FloatArray]:
+    """Return how many rows of each class are at each leaf, shape (n_leaves, n_classes), by tree."""
+    found = []
     for tree in forest.trees:
-        leaf = leaf_positions(tree, columns)
         leaves = np.zeros((len(tree.leaves), forest.n_classes))
-        np.add.at(leaves, (leaf, labels), 1.0)
-        if isinstance(said, Answers) and not (
-            leaves.sum(axis=1).all() and said.explained(leaves, tree.value[tree.leaves]).all()
-        ):
-            return None
+        np.add.at(leaves, (leaf_positions(tree, columns), labels), 1.0)
+        found.append(leaves)
+    return found
+
+
+def _counted(forest: Forest, at_leaves: Sequence[FloatArray], n_rows: int) -> Forest:
+    """Return a forest with these counts in place of what it says."""
+    also, trees = forest.observation.also, []
+    for tree, leaves in zip(forest.trees, at_leaves, strict=True):
         counts = ForestNodes.of([tree]).summed_up(leaves)
         weight = counts.sum(axis=1)
         distinct = weight.astype(np.int64)
@@ -55,11 +169,25 @@ def counted_by(forest: Forest, rows: Rows, labels: IntArray) -> Forest | None:
     return replace(
         forest,
         trees=tuple(trees),
-        observation=exact,
-        draws=replace(forest.draws, rows="all", per_tree=None, sample_weight=None),
-        n_samples=len(rows),
-        gaps=gaps,
+        observation=RowNumbers(also=also) if forest.classes is None else ClassCounts("totals", also=also),
+        draws=replace(forest.draws, rows="all", per_tree=None, sample_weight=None, class_weight=None),
+        n_samples=n_rows,
     )
+
+
+def _extremes(forest: Forest, splits: Splits, asked: BoolArray) -> Extremes:
+    """Return the least and the greatest value of the tested column at some nodes."""
+    top = sides_of(splits._replace(is_decoded=asked)).top
+    known = np.where((asked & np.isfinite(top).all(axis=1))[:, None], top, np.nan)
+    nodes = ForestNodes.of(forest.trees)
+    low, high = nodes.by_tree(-known[:, 1]), nodes.by_tree(known[:, 0])
+    return Extremes(low, high, int(asked.sum()), int(asked.sum()))
+
+
+def _by_column(splits: Splits | ForestNodes, those: BoolArray) -> tuple[tuple[int, FloatArray], ...]:
+    """Return the thresholds of some nodes, by column."""
+    columns = np.unique(splits.feature[those]).tolist()
+    return tuple((column, np.unique(splits.threshold[those & (splits.feature == column)])) for column in columns)
 
 
 def _gaps(forest: Forest) -> tuple[tuple[int, FloatArray], ...]:
@@ -67,6 +195,4 @@ def _gaps(forest: Forest) -> tuple[tuple[int, FloatArray], ...]:
     if forest.splitter == "best":
         return ()
     nodes = ForestNodes.of(forest.trees)
-    tested = np.isfinite(nodes.threshold) & (nodes.left >= 0)
-    columns = np.unique(nodes.feature[tested]).tolist()
-    return tuple((column, np.unique(nodes.threshold[tested & (nodes.feature == column)])) for column in columns)
+    return _by_column(nodes, np.isfinite(nodes.threshold) & (nodes.left >= 0))

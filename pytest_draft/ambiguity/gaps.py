@@ -6,12 +6,14 @@ wrote the shortest decimal of each gap instead (`python -m pytest_draft harden -
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from pytest_draft.arrays import Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.best_splits import ROUNDING, partners
-from pytest_draft.decimals import shortest_decimal
+from pytest_draft.attack.informed.gaps import is_shortest
 from pytest_draft.domain import Domain
 
 
@@ -26,21 +28,24 @@ def thresholds_only_mark_gaps(forest: Forest, domain: Domain, rows: Rows) -> boo
     rows : ndarray of float32, shape (n_rows, n_columns)
         All training rows.
     """
-    rewritten, tested = False, False
-    for attribute in domain.attributes:
-        if attribute.kind != "numeric":
-            continue
-        column = attribute.columns[0]
+    numeric = [attribute.columns[0] for attribute in domain.attributes if attribute.kind == "numeric"]
+    tested = any(np.isin(tree.feature, numeric).any() for tree in forest.trees)
+    return not tested or were_moved(forest, numeric, rows)
+
+
+def were_moved(forest: Forest, columns: Sequence[int], rows: Rows) -> bool:
+    """Return whether thresholds on some columns are the shortest decimals of gaps, and one at least is no midpoint."""
+    rewritten = False
+    for column in columns:
         parts = [tree.threshold[(tree.left >= 0) & (tree.feature == column)] for tree in forest.trees]
         thresholds = np.unique(np.concatenate(parts))
         values = np.unique(rows[~np.isnan(rows[:, column]), column].astype(np.float64))
         above = np.searchsorted(values, thresholds, side="right")
         if ((above == 0) | (above == len(values))).any():
             return False
-        tested = tested or bool(len(thresholds))
         for threshold, place in zip(thresholds.tolist(), above.tolist(), strict=True):
-            if threshold != shortest_decimal(float(values[place - 1]), float(values[place])):
+            if not is_shortest(float(values[place - 1]), float(values[place]), threshold):
                 return False
             slack = ROUNDING * float(np.abs(values[[0, -1]]).max())
             rewritten = rewritten or not partners(values[:place], values[place:], threshold, slack)[1].any()
-    return rewritten or not tested
+    return rewritten

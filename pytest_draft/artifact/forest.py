@@ -103,6 +103,8 @@ class Forest:
     """Columns with thresholds that were chosen among the values of *all* rows, so that they can tell more than who went
     where to somebody who knows the rows beside: each is midway between two neighbouring values, or next to one.
     """
+    moved: bool = False
+    """Whether thresholds in these gaps were moved to the shortest decimal there (``pytest_draft harden --data``)."""
     of_column: IntArray | None = None
     """Which of the columns here stands for each column of the file, where some repeat others and were left out
     (`pytest_draft.data.repeats`); None where they are the same.

@@ -20,8 +20,10 @@ from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.informed.boxes import Held, held_of
+from pytest_draft.attack.informed.ends import Ends
 from pytest_draft.attack.informed.gaps import ends_of_gaps
 from pytest_draft.attack.informed.guesses import Guesser, best_by_others, guesses_of
+from pytest_draft.attack.informed.splits import tested_ordered
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.data import TrainingData
 from pytest_draft.data.individuals import hundredths
@@ -344,8 +346,8 @@ def known_others(
     *,
     known: Sequence[int] = (),
     extremes: Extremes | None = None,
+    ends: Ends | None = None,
     proved: bool = True,
-    draws_known: bool = True,
     holdout: KnownRows | None = None,
     targets: FloatArray | None = None,
 ) -> KnownOthers | None:
@@ -363,10 +365,10 @@ def known_others(
         Attributes that the adversary knows in every row.
     extremes : Extremes or None
         Of the nodes of random splits.
+    ends : Ends or None
+        As of `held_of`.
     proved : bool
         As in `Informed`.
-    draws_known : bool
-        As of `held_of`.
     holdout : KnownRows or None
         Rows of other people, with labels.
     targets : ndarray of float64, shape (n_training_rows,), or None
@@ -388,7 +390,7 @@ def known_others(
         looked_at = np.sort(rng.choice(unknown, MOST_ROWS, replace=False))
     if n_rows < 2:
         return None
-    held = held_of(forest, domain, everyone, looked_at, extremes, draws_known=draws_known)
+    held = held_of(forest, domain, everyone, looked_at, extremes, ends)
     if held is None:
         return None
     timebox.require()
@@ -408,10 +410,8 @@ def known_others(
         guesses, without_file = (_guesses_of_half(one, everyone, mine, others, weights, rng) for one in (held, nothing))
         halves.append(Half(looked_at[mine], guesses, without_file, rows[others]))
     population = () if known else population_of(forest, domain, everyone, unknown, seed, timebox, holdout, targets)
-    truth, bits, bits_ended = rows[looked_at], 0.0, True
-    if draws_known:
-        of_halves = held.only(np.sort(order[: 2 * size]))
-        bits, bits_ended = _bits(forest, everyone, of_halves, known, extremes, timebox)
+    truth, of_halves = rows[looked_at], held.only(np.sort(order[: 2 * size]))
+    bits, bits_ended = _bits(forest, everyone, of_halves, known, extremes, ends, timebox)
     with_file, without = (guesses_of(one, everyone, all_of_them, donors) for one in (held, nothing))
     exact, exact_without = (
         _exact(guesses, Guesser(one, rows, donors, weights), truth)
@@ -440,6 +440,7 @@ def _bits(
     held: Held,
     known: Sequence[int],
     extremes: Extremes | None,
+    ends: Ends | None,
     timebox: TimeBox,
 ) -> tuple[float, bool]:
     """Return how many bits the file leaves open of rows in all their leaves, at least, and whether the count ended."""
@@ -457,27 +458,31 @@ def _bits(
     if truth is None:
         return 0.0, True
     between = 0.0
-    if forest.gaps:
-        ends = ends_of_gaps(forest, domain, everyone.rows)
-        of_attribute = np.column_stack([ends[:, list(one.columns)].any(axis=1) for one in domain.attributes])
+    if forest.gaps or ends is not None:
+        stay = ends_of_gaps(forest, domain, everyone.rows)
+        of_attribute = np.column_stack([stay[:, list(one.columns)].any(axis=1) for one in domain.attributes])
+        if ends is not None:
+            stay |= ends.narrow(np.arange(len(stay)), np.full((*stay.shape, 2), np.inf), np.zeros_like(stay))
+            of_attribute[:, tested_ordered(forest, domain)] = True  # nothing may come between two ends
         truth = replace(truth, fixed=truth.fixed | of_attribute)
-        between = _bits_between_gaps(held, everyone.rows, ends)
+        between = _bits_between_gaps(held, everyone.rows, stay)
     with timebox.flag() as stop:
         return max(between, cell_bits(truth, held.rows, stop)), not stop[0]
 
 
-def _bits_between_gaps(held: Held, rows: Rows, ends: BoolArray) -> float:
-    """Return log2 of the least number of datasets in which numeric values move, but none that lies at a gap.
+def _bits_between_gaps(held: Held, rows: Rows, stay: BoolArray) -> float:
+    """Return log2 of the least number of datasets in which ordered values move, but none that lies at a gap.
 
     The least step of a column is that between any two of its values. Some rows that move are the same multiset in as
     many ways as they have orders, at most.
     """
     bits = np.zeros(len(held.rows))
-    for column in (one.columns[0] for one in held.domain.attributes if one.kind == "numeric"):
+    for column, one in ((one.columns[0], one) for one in held.domain.attributes if one.kind in ("numeric", "ordinal")):
         steps = np.diff(np.unique(rows[~np.isnan(rows[:, column]), column].astype(np.float64)))
         if len(steps):
             places = np.floor((held.upper[:, column] - held.lower[:, column]) / steps.min())
-            bits += np.where(ends[held.rows, column], 0.0, np.log2(np.maximum(places, 1.0)))
+            places = places if one.kind == "numeric" else np.minimum(places, one.n_states - one.missing)
+            bits += np.where(stay[held.rows, column], 0.0, np.log2(np.maximum(places, 1.0)))
     bits = np.sort(np.minimum(bits, _MOST_BITS))[::-1]
     ways = np.cumsum(bits) - gammaln(np.arange(2, len(bits) + 2)) / np.log(2)
     return float(ways.max(initial=0.0))

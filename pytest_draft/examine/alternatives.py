@@ -17,14 +17,12 @@ import numpy as np
 
 from pytest_draft.ambiguity import behind_counts, behind_outputs
 from pytest_draft.ambiguity.alternatives import Alternatives, AlternativesSearch
-from pytest_draft.ambiguity.counted import counted_by
-from pytest_draft.ambiguity.gaps import thresholds_only_mark_gaps
+from pytest_draft.ambiguity.counted import OTHER_ROWS, counted_by, seen_by_all
 from pytest_draft.arrays import IntArray
-from pytest_draft.artifact.observations import BoostedSums
+from pytest_draft.artifact.observations import Answers, BoostedSums
 from pytest_draft.artifact.occurrences import lacks_seeds
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.numeric.extremes import Extremes
-from pytest_draft.attack.numeric.problem import is_numeric
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import DataError, NotCoveredError, OutOfTimeError
 from pytest_draft.evaluate.informed import KnownOthers, informed_figures, known_others
@@ -36,8 +34,6 @@ from pytest_draft.facts.informed import CUT_SHORT
 from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.knowledge import known_occurrences, knows_occurrences
 from pytest_draft.matching import row_identities, unmatched
-
-_OTHER_ROWS = "the given rows do not explain its leaves and thresholds, or there are too few of them"
 
 MOST_ENTRIES = 40_000_000
 """Most (tree, row) pairs of which other datasets are looked for: each takes some 40 bytes."""
@@ -90,29 +86,23 @@ class SideSearches:
         self.known_others = (
             None  # who decodes extremes knows more: no pass may rest on less, but what fails does so still
         )
-        forest, times = inputs.forest, self._times()
-        proved, draws_known = knows_occurrences(forest, inputs.case.adversary), False
+        forest, times, ends = inputs.forest, self._times(), None
+        proved, explained = knows_occurrences(forest, inputs.case.adversary), True
         with self._in_time():
             if isinstance(forest.observation, BoostedSums):
                 counted = counted_by(forest, data.rows, data.labels)
                 if counted is None:
-                    raise NotCoveredError(_OTHER_ROWS)
+                    raise NotCoveredError(OTHER_ROWS)
                 forest, times = counted, np.ones((forest.n_trees, data.n_rows), dtype=np.int64)
-            draws_known = times is not None
+            if times is None and forest.observation.exact and not forest.draws.drawn:
+                raise NotCoveredError(OTHER_ROWS)
             if times is None:
-                proved, times = False, np.ones((forest.n_trees, data.n_rows), dtype=np.int64)
-                if is_numeric(inputs.domain) and not thresholds_only_mark_gaps(forest, inputs.domain, data.rows):
-                    raise NotCoveredError(
-                        "which rows were drawn is not in the file, and thresholds may be values of rows, or lie midway "
-                        "between two"
-                    )
-                if not forest.draws.drawn:
-                    counted = None if forest.observation.exact else counted_by(forest, data.rows, data.labels)
-                    if counted is None:
-                        raise NotCoveredError(_OTHER_ROWS)
-                    forest, draws_known = counted, True
+                seen = seen_by_all(forest, inputs.domain, data.rows, data.labels)
+                proved, explained = proved and seen.exact, not forest.draws.drawn
+                forest, ends, extremes = seen.forest, seen.ends, seen.extremes
+                times = np.ones((forest.n_trees, data.n_rows), dtype=np.int64)
             if times.shape[1] != data.n_rows:
-                raise NotCoveredError(_OTHER_ROWS)
+                raise NotCoveredError(OTHER_ROWS)
             everyone = KnownRows(data.rows, data.labels, times)
             with self._record.clock("informed"):
                 self.known_others = known_others(
@@ -124,14 +114,14 @@ class SideSearches:
                     self._record.limits.total.first(INFORMED_SHARE),
                     known=self._known,
                     extremes=extremes,
+                    ends=ends,
                     proved=proved,
-                    draws_known=draws_known,
                     holdout=_labelled(inputs),
                     targets=data.targets,
                 )
             if self.known_others is None:
-                raise NotCoveredError(_OTHER_ROWS)
-        self.explained = self.known_others is not None and draws_known
+                raise NotCoveredError(OTHER_ROWS)
+        self.explained = self.known_others is not None and explained
         if self.known_others is not None:
             informed = informed_figures(
                 self.known_others, inputs.domain, data, self._known, inputs.slices, self._record.limits.total
@@ -181,7 +171,8 @@ class SideSearches:
         forest = inputs.forest
         if data is None or forest.observation.released or self._informed or self._box.over or self._search is not None:
             return
-        if isinstance(forest.observation, BoostedSums):  # what explains their counts need not explain their sums
+        said = forest.observation  # what explains counts need not explain sums, nor which child has more rows
+        if isinstance(said, BoostedSums) or (isinstance(said, Answers) and said.more_left):
             return
         others = None if inputs.holdout is None else inputs.holdout.rows
         times = self._times()

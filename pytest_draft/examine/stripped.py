@@ -57,13 +57,6 @@ class Stripped(Attack):
         self.unused = () if forest.unused is None else (forest.unused,)
         if without_seeds(forest, inputs.case.adversary) and forest.observation.exact:
             self.notes = (WITHOUT_SEEDS,)
-        if isinstance(forest.observation, Answers) and forest.observation.more_left:
-            self.undecoded = (
-                "the file tells which child of each node more rows reached (missing_go_to_left), which the attack does "
-                "not use yet, so whoever uses it gets closer: python -m pytest_draft harden, given --data, leaves it "
-                "out",
-            )
-
         if Adversary.parse(inputs.case.adversary).name != "published":
             self.undecoded += _unused_seeds(forest)
 
@@ -100,14 +93,17 @@ class Stripped(Attack):
 
     def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Shortfall:
         """Say that the attack has not converged, or that thresholds reveal more than it uses."""
-        found, domain = self._not_converged(data, reconstruction, limits), self._inputs.domain
-        if self._problem.states is None or thresholds_only_mark_gaps(self._forest, domain, data.rows):
-            return found
-        reason = (
-            "the attack does not use yet that thresholds on numeric columns lie midway between two values: whoever "
-            "does gets closer; harden the file again with python -m pytest_draft harden and --data"
+        found, forest, reasons = self._not_converged(data, reconstruction, limits), self._forest, list[str]()
+        if isinstance(forest.observation, Answers) and forest.observation.more_left:
+            reasons.append("which child of each node more rows reached (missing_go_to_left)")
+        if self._problem.states is not None and not thresholds_only_mark_gaps(forest, self._inputs.domain, data.rows):
+            reasons.append("what thresholds on numeric columns say of the values next to them")
+        told = (
+            f"the attack does not use yet {one}: whoever does gets closer; harden the file again with python -m "
+            "pytest_draft harden and --data, which leaves it out"
+            for one in reasons
         )
-        return replace(found, reasons=(*found.reasons, reason))
+        return replace(found, reasons=(*found.reasons, *told))
 
     def _not_converged(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Shortfall:
         """Say that the truth is likelier than all that was drawn, or that the search ended before it settled."""
@@ -139,7 +135,6 @@ def _unused_seeds(forest: Forest) -> tuple[str, ...]:
         return ()
     return (
         f"its seeds are known (left in the file, or guessed), and tell {drawn}; the attack on files without counts "
-        "does "
-        "not use that yet: whoever does gets closer; train it with random_state=None and write it with python -m "
+        "does not use that yet: whoever does gets closer; train it with random_state=None and write it with python -m "
         "pytest_draft harden",
     )

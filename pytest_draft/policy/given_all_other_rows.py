@@ -114,7 +114,10 @@ def as_known(examination: Examination, informed: Informed, outcome: Outcome) -> 
     """Return an outcome, which is no failure where the adversary does not know what makes it true."""
     if outcome.result != "failed" or informed.proved:
         return outcome
-    but = "but that takes somebody who knows which rows each tree drew"
+    drawn = (
+        "which rows each tree drew" if examination.artifact.bootstrap else "how many rows of each class a leaf holds"
+    )
+    but = f"but that takes somebody who knows {drawn}"
     published = examination.artifact.published
     if published is not None and published.seeded and Adversary.parse(examination.case.adversary).name != "published":
         seeds = f"follow from its random_state, {published.found}" if published.found is not None else "are in the file"

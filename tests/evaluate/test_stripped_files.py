@@ -85,7 +85,7 @@ def test_numeric_columns_of_a_file_without_seeds_are_judged(kind, amounts, tmp_p
     assert found.findings is not None
     assert found.findings.identity.status == "confirmed"
     assert found.findings.error.upper < found.findings.random.error
-    assert any("midway between two values" in reason for reason in found.reasons)
+    assert any("thresholds on numeric columns" in reason for reason in found.reasons)
     assert WITHOUT_SEEDS in found.notes
 
 

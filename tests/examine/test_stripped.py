@@ -147,15 +147,18 @@ def test_side_knowledge_is_used_and_the_number_of_rows_can_be_withheld(attack):
 
 
 def test_what_the_attack_does_not_use_is_told(attack):
-    made, inputs, _ = attack(replace(EXACT, more_left=True))
-    assert "missing_go_to_left" in made.undecoded[0]
-    assert attack()[0].undecoded == ()
+    made, inputs, record = attack(replace(EXACT, more_left=True))
+    told = made.shortfall(inputs.data, made.rebuild(search()), record.limits).reasons
+    assert "missing_go_to_left" in told[-1]
+    made, inputs, record = attack()
+    assert made.shortfall(inputs.data, made.rebuild(search()), record.limits).reasons == told[:-1]
+    assert made.undecoded == ()
     table = people(60, 0)
     rng = np.random.default_rng(0)
     table["income"] = rng.random(60).round(3)
     made, inputs, record = attack(table=table)
     told = made.shortfall(inputs.data, made.rebuild(search()), record.limits).reasons
-    assert "midway between two values" in told[-1]
+    assert "thresholds on numeric columns" in told[-1]
 
 
 def test_informed_adversaries_are_not_covered(attack):

@@ -17,7 +17,8 @@ import numpy as np
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.groups import KnownRows
-from pytest_draft.attack.informed.gaps import beside_gaps, gaps_of
+from pytest_draft.attack.informed.ends import Ends
+from pytest_draft.attack.informed.gaps import gaps_of
 from pytest_draft.attack.informed.splits import alone, sides_of, splits_of
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.observations import unexplained
@@ -92,8 +93,7 @@ def held_of(
     everyone: KnownRows,
     rows: IntArray,
     extremes: Extremes | None = None,
-    *,
-    draws_known: bool = True,
+    ends: Ends | None = None,
 ) -> Held | None:
     """Return what a file holds of some rows, of each when all others are known.
 
@@ -107,26 +107,27 @@ def held_of(
         Positions of those that are asked about.
     extremes : Extremes or None
         Of the nodes of random splits.
-    draws_known : bool
-        Whether it is known which rows each tree drew. Else all rows are taken for drawn by all trees, which reveals
-        more of each than there is to know.
+    ends : Ends or None
+        Of midpoints, where it is not known which rows each tree drew. (The forest's counts are then those of all rows
+        in all trees, which reveal more of each than there is to know.)
 
     Returns
     -------
     Held or None
         None where the rows do not explain the file, so that nothing follows from them.
     """
-    if domain.outside(everyone.rows.astype(np.float64)) or (draws_known and unexplained(forest, everyone)):
+    if domain.outside(everyone.rows.astype(np.float64)) or unexplained(forest, everyone):
         return None
-    splits = splits_of(forest, domain, everyone.rows, everyone.weight, extremes, draws_known=draws_known)
+    splits = splits_of(forest, domain, everyone.rows, everyone.weight, extremes)
     if splits is None:
         return None
     may_miss = np.tile(domain.by_column(lambda attribute: attribute.missing), (len(rows), 1))
     bounds, is_pinned = np.tile(domain.reach, (len(rows), 1, 1)), np.zeros_like(may_miss)
     alone(splits, sides_of(splits), rows, bounds, is_pinned, may_miss)
-    is_pinned |= beside_gaps(forest, domain, everyone.rows, rows)
+    if ends is not None:
+        ends.narrow(rows, bounds, is_pinned)
     value = everyone.rows[rows].astype(np.float64)
     lower, upper = np.where(is_pinned, value, -bounds[:, :, 1]), np.where(is_pinned, value, bounds[:, :, 0])
     for column, gaps in gaps_of(forest, domain, everyone.rows):
-        gaps.leave(lower[:, column], upper[:, column])
+        is_pinned[:, column] |= gaps.leave(value[:, column], lower[:, column], upper[:, column])
     return Held(domain, rows, lower, upper, may_miss & ~is_pinned)

@@ -21,7 +21,7 @@ from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.redacted import redacted
 from pytest_draft.domain import Domain
 
-_ROUNDING = 2.0**-22
+ROUNDING = 2.0**-22
 """Of values in single precision that were brought to another column's scale, relative."""
 
 
@@ -93,8 +93,6 @@ def splits_of(
     rows: Rows,
     times: IntArray,
     extremes: Extremes | None = None,
-    *,
-    draws_known: bool = True,
 ) -> Splits | None:
     """Return the splits of a forest; None where rows contradict what thresholds say besides counts.
 
@@ -104,16 +102,14 @@ def splits_of(
     times : ndarray of int64, shape (n_trees, n_rows)
     extremes : Extremes or None
         Of the nodes of random splits.
-    draws_known : bool
-        Whether these are the rows that each tree drew; else thresholds say nothing of them besides counts.
     """
     many = np.zeros(domain.n_columns, dtype=np.bool_)
     many[domain.columns_of(tested_ordered(forest, domain))] = True
     splits = all_splits(forest, rows, times, extremes)
-    splits = splits._replace(is_midpoint=splits.is_midpoint & draws_known & many[splits.feature])
+    splits = splits._replace(is_midpoint=splits.is_midpoint & many[splits.feature])
     top = sides_of(splits).top
     # A column that stands for one that repeats it has that one's thresholds, on its own scale but for rounding.
-    slack = np.where(splits.is_midpoint, _ROUNDING * np.abs(top).max(axis=1, initial=0.0), 0.0)
+    slack = np.where(splits.is_midpoint, ROUNDING * np.abs(top).max(axis=1, initial=0.0), 0.0)
     return splits if (missed_by(splits, top) <= slack)[splits.is_midpoint | splits.is_decoded].all() else None
 
 
@@ -163,7 +159,7 @@ def missed_by(splits: Splits, top: FloatArray) -> FloatArray:
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _side(splits: Splits, node: int, value: float) -> int:
+def side_of(splits: Splits, node: int, value: float) -> int:
     """Return 0 where a value goes left, 1 where it goes right."""
     if np.isnan(value):
         return 0 if splits.missing_left[node] else 1
@@ -182,7 +178,7 @@ def sides_of(splits: Splits) -> Sides:
             node = splits.root[t]
             while splits.left[node] >= 0:
                 value = np.float64(splits.rows[row, splits.feature[node]])
-                side = _side(splits, node, value)
+                side = side_of(splits, node, value)
                 for end in range(2):
                     if np.isnan(value) or not (splits.is_decoded[node] or (splits.is_midpoint[node] and end == side)):
                         continue
@@ -221,7 +217,7 @@ def alone(
             while splits.left[node] >= 0:
                 f = splits.feature[node]
                 value = np.float64(splits.rows[row, f])
-                side = _side(splits, node, value)
+                side = side_of(splits, node, value)
                 may_miss[i, f] &= side == (0 if splits.missing_left[node] else 1)
                 signed = splits.highest_left[node] if side == 0 else -splits.lowest_right[node]
                 bound[i, f, side] = min(bound[i, f, side], signed)
