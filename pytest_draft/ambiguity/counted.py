@@ -59,7 +59,7 @@ def counted_by(forest: Forest, rows: Rows, labels: IntArray) -> Forest | None:
 OTHER_ROWS = "the given rows do not explain its leaves and thresholds, or there are too few of them"
 
 _RANDOM = (
-    "its thresholds were drawn between values of rows that were drawn, too: harden it again with python -m pytest_draft "
+    "its thresholds were drawn between values of rows that were drawn: harden it again with python -m pytest_draft "
     "harden and --data, which moves them"
 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pytest_draft.facts.checks import require_not_negative
 from pytest_draft.facts.slices import Slice
@@ -54,6 +54,16 @@ class Case:
     """
     place: str | None = None
     """Which of several models in the file, as `ArtifactFacts.places` lists them; None where there is but one."""
+    hardened_from: str | None = None
+    """Path of the owner's own file that it was hardened from, which is loaded."""
+    moved: bool = False
+    """Whether thresholds stand beside the file's as hardening moves them: of a file that another was hardened from."""
+
+    @property
+    def basis(self) -> Case | None:
+        """The case of the file that it was hardened from."""
+        raw = self.hardened_from
+        return None if raw is None else replace(self, artifact=raw, hardened_from=None, moved=True)
 
     def __post_init__(self) -> None:
         require_not_negative(seed=self.seed)

@@ -68,6 +68,8 @@ class Examination:
     """What the file tells of labels or targets; None where that was not found out."""
     label_not_told: str | None = None
     """Why there is no `label_told`; None where there is, or other reasons say it."""
+    basis: Examination | None = None
+    """Of the file that this one was hardened from, where its hardening was repeated and that one was examined."""
     retried: str | None = None
     """Which machine was lost while it examined this, so that another one did; None where none was. It is no fact of the
     case.

@@ -29,6 +29,8 @@ def as_text(examination: Examination) -> str:
     """
     content = asdict(examination)
     del content["case"]
+    if content["basis"] is not None:
+        del content["basis"]["case"]
     return json.dumps(content, allow_nan=False)
 
 
@@ -50,6 +52,8 @@ def from_text(case: Case, text: str) -> Examination:
     content = json.loads(text, parse_constant=_refuse)
     if not isinstance(content, dict):
         raise ValueError("no examination: not an object")
+    if isinstance(content.get("basis"), dict):
+        content["basis"]["case"] = case.basis
     try:
         return _converter().structure({**content, "case": case}, Examination)
     except BaseValidationError as error:

@@ -80,7 +80,9 @@ def harden(
     place = Path(output)
     source = Path(model) if isinstance(model, str | os.PathLike) else None
     _require_writable(place, source, force)
-    rows = _rows_of(data, target, place)
+    if isinstance(data, str | os.PathLike) and place.exists() and Path(data).exists() and place.samefile(data):
+        raise UsageError(f"{one_line(place)}: this is the data's file; give another name")
+    rows = rows_of(data, target)
     notes: tuple[str, ...] = ()
     if source is not None:
         model, notes = load(source)
@@ -171,7 +173,7 @@ def _require_writable(place: Path, source: Path | None, force: bool) -> None:
             raise UsageError(f"{where}: not a regular file; give another name")
 
 
-def _rows_of(data: Any, target: str | None, place: Path) -> Any:
+def rows_of(data: Any, target: str | None) -> Any:
     """Return what was given as training data as features, and labels where they are a column."""
     if data is None:
         if target is not None:
@@ -180,8 +182,6 @@ def _rows_of(data: Any, target: str | None, place: Path) -> Any:
     if isinstance(data, tuple) and len(data) == 2:
         return data[0]
     if isinstance(data, str | os.PathLike):
-        if place.exists() and Path(data).exists() and place.samefile(data):
-            raise UsageError(f"{one_line(place)}: this is the data's file; give another name")
         data = read_table(data)
     if isinstance(data, Table):
         if target is not None and target not in data.frame.columns and target not in (data.targets or {}):

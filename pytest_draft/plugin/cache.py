@@ -27,7 +27,7 @@ FOLDER = "pytest-draft"
 
 _ENTRY_BYTES = 256 << 20  # of one entry: aggregates take far less
 
-_FILES = ("artifact", "data", "domain", "holdout")
+_FILES = ("artifact", "data", "domain", "holdout", "hardened_from")
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def key_of(case: Case) -> str | None:
         hashes = {name: sha256(Path(path), TABLE_BYTES) for name, path in _paths(case).items()}
     except OSError:  # the examination will say what is wrong
         return None
-    parameters = replace(case, artifact="", data=None, domain=None, holdout=None)
+    parameters = replace(case, artifact="", data=None, domain=None, holdout=None, hardened_from=None)
     return _hash(repr((hashes, parameters, sorted(unexamined(case).versions.items()), code_sha256())))
 
 
@@ -139,6 +139,7 @@ def _renamed(examination: Examination, names: dict[str, str]) -> Examination:
         holdout=holdout and replace(holdout, path=holdout.path and renamed(holdout.path)),
         domain=domain and replace(domain, source=renamed(domain.source), granted=tuple(map(renamed, domain.granted))),
         notes=tuple(map(renamed, examination.notes)),
+        basis=examination.basis and _renamed(examination.basis, names),
     )
 
 

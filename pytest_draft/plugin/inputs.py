@@ -19,13 +19,16 @@ class NamedFiles:
     target: str | None = None
     domain: Path | None = None
     policy: Path | None = None
+    hardened_from: Path | None = None
+    """The owner's own file that the model's was hardened from."""
     origin: str | None = None
     """Which entry of a manifest says so, for messages; None where none does."""
 
     @property
     def files(self) -> tuple[Path, ...]:
         """All of its files that are given."""
-        return tuple(path for path in (self.data, self.holdout, self.domain, self.policy) if path is not None)
+        given = (self.data, self.holdout, self.domain, self.policy, self.hardened_from)
+        return tuple(path for path in given if path is not None)
 
 
 def expanded(path: Path) -> list[Path]:

@@ -35,8 +35,8 @@ PACKED = ("", ".gz", ".z", ".bz2", ".xz", ".lzma", ".zlib")
 """What can stand behind that where the file is packed."""
 
 _ENDS = tuple(suffix + packed for suffix in SUFFIXES for packed in PACKED)
-_FILES = ("data", "domain", "holdout")
-_KEYS = ("model", "data", "target", "domain", "holdout", "policy")
+_FILES = ("data", "domain", "holdout", "hardened_from")
+_KEYS = ("model", "data", "target", "domain", "holdout", "hardened_from", "policy")
 
 
 @dataclass(frozen=True)

@@ -83,6 +83,14 @@ def add_options(parser: pytest.Parser) -> None:
         "once for each",
     )
     group.addoption(
+        "--draft-hardened-from",
+        action="append",
+        default=None,
+        metavar="PATH",
+        help="file of your own that the judged one was hardened from: it is loaded, which runs the code in it, and "
+        "hardened again; then the judged file passes what this one passes; once for each forest",
+    )
+    group.addoption(
         "--draft-adversary",
         action="append",
         default=None,
@@ -137,6 +145,9 @@ def add_options(parser: pytest.Parser) -> None:
     parser.addini("draft_forest", "model files to judge; may be globs", type="paths", default=[])
     parser.addini("draft_data", "training data: once for all forests, or once for each", type="paths", default=[])
     parser.addini("draft_holdout", "rows that were not trained on: once for all, or once for each", "paths", default=[])
+    parser.addini(
+        "draft_hardened_from", "files that these were hardened from: one for each; loaded", "paths", default=[]
+    )
     parser.addini("draft_adversary", "what the attacker knows", type="args", default=[])
     parser.addini("draft_report", "reports to write: TYPE[:PATH]", type="args", default=[])
     parser.addini("draft_report_rows", "let reports name single rows, by index", type="bool", default=False)

@@ -147,6 +147,7 @@ class GateSession:
             target=inputs.target,
             domain=str(inputs.domain) if inputs.domain else None,
             holdout=str(inputs.holdout) if inputs.holdout else None,
+            hardened_from=str(inputs.hardened_from) if inputs.hardened_from else None,
             adversary=adversary,
             seconds=settings.seconds,
             seed=settings.seed,

@@ -100,6 +100,9 @@ def resolve(config: pytest.Config) -> Settings:
         raise pytest.UsageError(
             "--draft-compare: no model is judged by name in this run: add --draft or --draft-forest"
         )
+    scheduler = _scheduler(config)
+    if scheduler is not None and any(inputs.hardened_from for inputs in models.values()):
+        raise pytest.UsageError("--draft-hardened-from: a cluster loads no models: leave out --draft-scheduler")
     read = {file for inputs in (*models.values(), usual) for file in inputs.files}
     _refuse_overwriting(reports, [*models, *read, *filter(None, (compare, manifest.path if manifest else None))])
     return Settings(
@@ -122,7 +125,7 @@ def resolve(config: pytest.Config) -> Settings:
         policy_sha256=_sha256(config, "policy"),
         domain_sha256=_sha256(config, "domain"),
         cache=_caches(config),
-        scheduler=_scheduler(config),
+        scheduler=scheduler,
     )
 
 
@@ -189,7 +192,7 @@ def _given(config: pytest.Config, name: str) -> tuple[str, list[Path]]:
     value = config.getoption(f"draft_{name}")
     if value is not None:
         values = value if isinstance(value, list) else [value]
-        return f"--draft-{name}", [config.invocation_params.dir / text for text in values]
+        return f"--draft-{name.replace('_', '-')}", [config.invocation_params.dir / text for text in values]
     return f"ini value draft_{name}", [Path(path) for path in config.getini(f"draft_{name}")]
 
 
@@ -212,9 +215,13 @@ def _models(config: pytest.Config) -> tuple[Mapping[Path, NamedFiles], NamedFile
             "--draft: no forest is configured; give --draft-forest or --draft-manifest, or their values in ini"
         )
     forests = list(dict.fromkeys(forests))
-    data, holdout = (_tables(config, name, len(forests), from_manifest) for name in ("data", "holdout"))
+    names = ("data", "holdout", "hardened_from")
+    data, holdout, raw = (_files(config, name, len(forests), from_manifest) for name in names)
     target, domain, policy = _first(config, "target", None), _path(config, "domain"), _policy(config)
-    each = [NamedFiles(*tables, target, domain, policy) for tables in zip(data, holdout, strict=True)]
+    each = [
+        NamedFiles(table, held, target, domain, policy, own)
+        for table, held, own in zip(data, holdout, raw, strict=True)
+    ]
     usual = each[0]  # a project's own forest goes with the first data
     if not from_manifest:
         return dict(zip(forests, each, strict=False)), usual, None
@@ -225,8 +232,8 @@ def _models(config: pytest.Config) -> tuple[Mapping[Path, NamedFiles], NamedFile
     return manifest.models, usual, manifest
 
 
-def _tables(config: pytest.Config, name: str, n_forests: int, from_manifest: bool) -> tuple[Path | None, ...]:
-    """Return the table of each forest: one that was given for all of them, or its own."""
+def _files(config: pytest.Config, name: str, n_forests: int, from_manifest: bool) -> tuple[Path | None, ...]:
+    """Return the file of each forest: one that was given for all of them, or its own."""
     origin, paths = _given(config, name)
     with _as_usage_error(origin):
         found = [match for path in paths for match in expanded(path)]

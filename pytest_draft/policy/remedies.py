@@ -127,6 +127,7 @@ def more_time(examination: Examination, policy: str | None = None, whether: str 
     words += [_from_here(case.data), *(["--draft-target", case.target] if case.target else [])]
     words += [] if case.domain is None else ["--draft-domain", _from_here(case.domain)]
     words += [] if case.holdout is None else ["--draft-holdout", _from_here(case.holdout)]
+    words += [] if case.hardened_from is None else ["--draft-hardened-from", _from_here(case.hardened_from)]
     words += [] if case.adversary == "artifact" else ["--draft-adversary", case.adversary]
     words += [] if policy is None else ["--draft-policy", policy]
     words += [] if case.seed == 0 else ["--draft-seed", str(case.seed)]

@@ -101,8 +101,21 @@ def check_rule(examination: Examination, policy: Policy, rule: str, compared: No
     said of a file with fitted trees that are not the model's.
     """
     check = _checked(examination, policy, rule, compared)
+    if examination.basis is not None and check.result == "inconclusive" and rule_of(rule).attack:
+        check = _inherited(check, _checked(examination.basis, policy, rule, compared), examination.basis)
     waiver = None if check.is_fine else policy.waiver(rule, examination.artifact.sha256)
     return replace(check, severity=policy.severities[rule], waiver=waiver)
+
+
+def _inherited(check: Check, raw: Check, basis: Examination) -> Check:
+    """Return a check of a hardened file, which passes where the file passes that it was hardened from.
+
+    Hardening takes information away, and nobody gets more of what is left.
+    """
+    if raw.result != "passed":
+        return check
+    sentence = f"hardened from {one_line(basis.case.artifact)}, which passes: {raw.sentence}"
+    return Check(check.rule, check.adversary, "passed", sentence)
 
 
 def _checked(examination: Examination, policy: Policy, rule: str, compared: NowAndEarlier | None) -> Check:
