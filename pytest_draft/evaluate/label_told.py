@@ -87,9 +87,18 @@ def label_told(
     parts = []
     for one in dict.fromkeys((*slices, *(by_class(model.classes) if of_labels else ()))):
         inside = one.holds(rows, labels, data.columns) & (drawn | (one.label is not None))
-        if inside.sum() >= LEAST_ROWS:
-            beside = without if one.label is None else by_others.best_on_class(one.label, without)
-            parts.append(_figures(one.name, inside, told, beside, certain, is_class=one.label is not None))
+        if inside.sum() < LEAST_ROWS:
+            continue
+        if one.label is None:
+            parts.append(_figures(one.name, inside, told, without, certain))
+            continue
+        beside = by_others.best_on_class(one.label, predictor)
+        made = _figures(one.name, inside, told, beside == truth, certain)
+        others = drawn & (truth != one.label)
+        wrongly = [int((others & (said == one.label)).sum()) for said in (by_file.of_name(guess), beside)]
+        parts.append(
+            replace(made, is_class=True, others=int(others.sum()), wrongly=wrongly[0], wrongly_without=wrongly[1])
+        )
     found = LabelTold(
         of="labels" if of_labels else "targets",
         rows=int(drawn.sum()),
@@ -212,15 +221,20 @@ class _Tried:
         chosen = int(right[:, self.counted].sum(axis=1).argmax())
         return right[chosen], self.names[chosen]
 
-    def best_on_class(self, label: int, otherwise: BoolArray) -> BoolArray:
-        """Return of which rows the guess is right that tells a class best from the others (Youden, 1950).
+    def of_name(self, name: str) -> FloatArray:
+        """Return what one of the guesses says."""
+        said: FloatArray = self.values[self.names.index(name)]
+        return said
 
-        Or one that is right of more rows of this class.
+    def best_on_class(self, label: int, otherwise: str) -> FloatArray:
+        """Return what the guess says that tells a class best from the others (Youden, 1950).
+
+        Or another one, if that is right of more rows of this class.
         """
         said, own = self.values == label, self.truth == label
         apart = said[:, own].mean(axis=1) - (0.0 if own.all() else said[:, ~own].mean(axis=1))
-        best = np.asarray(self.values[apart.argmax()] == self.truth)
-        return max(best, otherwise, key=lambda right: int(right[own].sum()))
+        both = self.values[apart.argmax()], self.of_name(otherwise)
+        return max(both, key=lambda one: int((one[own] == label).sum()))
 
 
 def _figures(
@@ -229,13 +243,11 @@ def _figures(
     told: BoolArray,
     without: BoolArray,
     certain: BoolArray | None = None,
-    *,
-    is_class: bool = False,
 ) -> Told:
     of = [int((inside & those).sum()) for those in (inside, told, without, told & ~without)]
     sure = None if certain is None else int((inside & certain).sum())
     gained = None if certain is None else int((inside & certain & ~without).sum())
-    return Told(name, of[0], of[1], of[2], of[3], sure, gained, is_class)
+    return Told(name, of[0], of[1], of[2], of[3], sure, gained)
 
 
 def _against_leaves(

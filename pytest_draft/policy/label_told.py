@@ -52,21 +52,20 @@ def _outcomes(found: LabelTold, thresholds: Thresholds) -> Iterator[Outcome]:
             allowed = f"the policy allows at most {100 * share:g} %"
             yield Outcome("failed", f"{shown} cannot be told without their rows ({sure / part.missed:.0%}); {allowed}")
         if (share := thresholds.get("max_told_share")) is not None:
-            counts = _counts(found, part, thresholds["least_difference"])
+            counts = _counts(part, share, thresholds["least_difference"])
             if counts or not part.name:  # of a part only a failure is said
                 what, near = found.of[:-1], " to within 1 % of the range" if found.exact else ""
                 certain = "" if part.certain is None else f", with certainty for {part.share_certain:.1%}"
                 yield _beyond(part, f"the {what}{near}", of, found, share, counts, certain)
 
 
-def _counts(found: LabelTold, part: Told, least: float) -> bool:
+def _counts(part: Told, share: float, least: float) -> bool:
     """Return whether what is told of a part is surely more than without the file.
 
-    Of one class more is told by whoever says it more often: that counts only where no more is wrong in all.
+    Of one class more is told by whoever says it more often: so it has to be told better from the others, too.
     """
     if part.is_class:
-        fair = part.gained >= LEAST_ROWS and found.told.told >= found.told.without
-        return fair and part.least_difference > least
+        return part.gained >= LEAST_ROWS and part.set_apart > share and part.least_difference > least
     return part.least_difference > least or (part.gained >= LEAST_PEOPLE and part.least_beyond > _SURELY)
 
 
