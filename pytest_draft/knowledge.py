@@ -81,7 +81,7 @@ def grant(adversary: Adversary, data: TrainingData, domain: Domain, forest: Fore
         return None
     n_rows = data.n_rows
     if forest.n_samples is not None and forest.n_samples != n_rows:
-        raise DataError(f"this forest was trained on {forest.n_samples:,} rows, and the data have {n_rows:,}")
+        raise DataError(f"{forest.trained_on}, and the data have {n_rows:,}")
     attributes = _known_attributes(adversary, domain, np.random.default_rng([seed, 11]))
     columns = tuple(column for a in attributes for column in domain.attributes[a].columns)
     outside = domain.outside(data.rows.astype(np.float64))

@@ -30,7 +30,7 @@ from pytest_draft.artifact.boosted_tree import checked_tree
 from pytest_draft.artifact.booster_model import BoosterModel
 from pytest_draft.artifact.budget import Budget, Limits
 from pytest_draft.artifact.catboost_files import Grown, ModelParts, is_catboost, parts_of
-from pytest_draft.artifact.catboost_parameters import LOSSES, LeafEstimation, leaf_estimation
+from pytest_draft.artifact.catboost_parameters import LOSSES, WEIGHTS, LeafEstimation, leaf_estimation
 from pytest_draft.artifact.contents import Contents
 from pytest_draft.artifact.draws import Draws
 from pytest_draft.artifact.forest import Forest, Tree
@@ -96,6 +96,10 @@ def catboost_in_bytes(packed: bytes, budget: Budget, kind: str) -> BoosterModel:
     weights = [tree.weight for tree in parts.trees]
     rows = [_rows(weight) for weight in weights]
     counted = all(own is not None for own in rows) and len({int(own[0]) for own in rows if own is not None}) == 1
+    options = (parts.parameters or {}).get("data_processing_options")
+    counted = counted and all(
+        options.get(name) in wanted for name, wanted in WEIGHTS.items() if isinstance(options, dict)
+    )
     trees: list[Tree] = []
     for index, (tree, own) in enumerate(zip(parts.trees, rows, strict=True)):
         trees += _trees(index, tree, own if counted else None, parts.n_features)
@@ -112,6 +116,7 @@ def catboost_in_bytes(packed: bytes, budget: Budget, kind: str) -> BoosterModel:
             base=parts.bias,
             statements=tuple(nothing for _ in trees),
             counted=counted,
+            weighed=True,
         ),
         draws=Draws(),
         n_samples=int(trees[0].n_distinct[0]) if counted else None,
@@ -121,10 +126,12 @@ def catboost_in_bytes(packed: bytes, budget: Budget, kind: str) -> BoosterModel:
     how = _how(parts, len(parts.trees), n_scores, counted=counted)
     if isinstance(how, str):
         return BoosterModel(forest, how, not_read, contents)
-    if not _first_tree_holds(forest, parts.trees[0], how):
-        return BoosterModel(forest, _FIRST, not_read, contents)
     said = forest.observation
     assert isinstance(said, BoostedSums)
+    if not _first_tree_holds(forest, parts.trees[0], how):
+        bare = [one for index, tree in enumerate(parts.trees) for one in _trees(index, tree, None, parts.n_features)]
+        forest = replace(forest, trees=tuple(bare), observation=replace(said, counted=False), n_samples=None)
+        return BoosterModel(forest, _FIRST, not_read, contents)
     scale = max(
         1.0, *(float(np.abs(tree.value).max()) / how.learning_rate for tree in trees), float(np.abs(said.base).max())
     )

@@ -68,6 +68,13 @@ _NEEDED: dict[tuple[str, str], tuple[tuple[object, ...], str]] = {
 }
 """What each must be, where it is stored, and what it means else."""
 
+WEIGHTS: dict[str, tuple[object, ...]] = {
+    name: (None, *wanted)
+    for (_, name), (wanted, _) in _NEEDED.items()
+    if name in ("auto_class_weights", "class_weights", "eval_fraction")
+}
+"""At what values parameters leave each row its weight of 1."""
+
 _MOST_STEPS = 100
 """Most steps of a leaf: each is computed again, many times over."""
 

@@ -133,6 +133,15 @@ def stored_numbers(path: str, values: AnyArray) -> Stored:
     return Stored(path, values.shape, _held=values)
 
 
+def stored_categories(path: str, columns: object) -> tuple[Stored, ...]:
+    """Return the categories of each column; of what is no list of lists of atoms, nothing."""
+    return tuple(
+        Stored(f"{path}[{index}]", (len(known),), len(known) <= SMALL, categories=True, _held=known)
+        for index, known in enumerate(columns if isinstance(columns, list) else ())
+        if isinstance(known, list) and known and all(_is_atom(value) for value in known)
+    )
+
+
 @dataclass(frozen=True)
 class Contents:
     """What stands in a model file besides its trees."""
@@ -318,7 +327,7 @@ class _Notes:
         name = path.rpartition(".")[2]
         # Those of a KBinsDiscretizer's own encoder are numbers of bins.
         of_bins = "._encoder.categories_[" in path
-        categories = (name.startswith("categories_[") and not of_bins) or name == _CLASSES
+        categories = (name.startswith(("categories_[", "pandas_categorical[")) and not of_bins) or name == _CLASSES
         self.arrays.append(Stored(path, shape, few, categories, _held=held, _again=again))
 
 

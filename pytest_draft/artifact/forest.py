@@ -14,7 +14,7 @@ from pytest_draft.artifact.account import NO_ACCOUNT, Account
 from pytest_draft.artifact.contents import NOTHING, Contents
 from pytest_draft.artifact.draws import BaggingDraws, Draws
 from pytest_draft.artifact.encoder import Encoder
-from pytest_draft.artifact.observations import Observation
+from pytest_draft.artifact.observations import BoostedSums, Observation
 from pytest_draft.artifact.origin import ORIGINAL, Origin
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.artifact.unjudged import ALONE, Unjudged
@@ -151,6 +151,15 @@ class Forest:
     def splitter(self) -> object:
         """How thresholds were found: "best" if midway between values of rows, "random" if drawn; None if unknown."""
         return self.tree_parameters.get("splitter")
+
+    @property
+    def trained_on(self) -> str:
+        """What it says of its number of rows, where it says it."""
+        if isinstance(self.observation, BoostedSums) and self.observation.weighed:
+            return (
+                f"the sums of this forest are those of {self.n_samples:,} rows, or of others with weights or subsample"
+            )
+        return f"this forest was trained on {self.n_samples:,} rows"
 
     @property
     def unused(self) -> str | None:

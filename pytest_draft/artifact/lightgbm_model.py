@@ -26,10 +26,11 @@ from pytest_draft.arrays import FloatArray
 from pytest_draft.artifact.boosted_tree import STEPS, Splits, checked_tree
 from pytest_draft.artifact.booster_model import BoosterModel
 from pytest_draft.artifact.budget import Budget, Limits
-from pytest_draft.artifact.contents import Contents, stored_numbers
+from pytest_draft.artifact.contents import Contents, Stored, stored_categories, stored_numbers
 from pytest_draft.artifact.draws import Draws
 from pytest_draft.artifact.forest import Forest, Tree
-from pytest_draft.artifact.lightgbm_parameters import not_covered_parameter
+from pytest_draft.artifact.json_text import json_content
+from pytest_draft.artifact.lightgbm_parameters import not_covered_parameter, takes_all_rows
 from pytest_draft.artifact.lightgbm_text import (
     Fields,
     ModelText,
@@ -155,7 +156,7 @@ class _Reader:
         if classes is not None and numbered is not None and len(classes) != len(numbered):
             raise CorruptArtifactError("its booster does not have its number of classes")
         known = numbered if classes is None else classes
-        nothing = Statements.none()
+        nothing, rows = Statements.none(), int(trees[0].n_distinct[0])
         forest = Forest(
             kind=self._kind,
             trees=trees,
@@ -168,7 +169,7 @@ class _Reader:
                 statements=tuple(nothing for _ in trees),
             ),
             draws=Draws(),
-            n_samples=int(trees[0].n_distinct[0]),
+            n_samples=rows if takes_all_rows(model.parameters) and rows > 1 else None,
             sklearn_version=None,
             parameters={"objective": self._objective, **self._plain_parameters()},
         )
@@ -179,7 +180,14 @@ class _Reader:
         opaque = ("(text between the fields)",) if model.not_understood else ()
         not_read = ("feature_importances", "split_gain", *opaque)
         learned = (stored_numbers("feature_infos", self._ranges()),)
-        return BoosterModel(forest, not_covered, not_read, Contents(opaque=opaque, learned=learned))
+        contents = Contents(self._categories(), opaque=opaque, learned=learned)
+        return BoosterModel(forest, not_covered, not_read, contents)
+
+    def _categories(self) -> tuple[Stored, ...]:
+        """Return the categories of each column of categories of the table."""
+        text = self._model.pandas_categorical.strip()
+        listed = json_content(text.encode(), self._budget) if text else None
+        return stored_categories("pandas_categorical", listed)
 
     def _ranges(self) -> FloatArray:
         """Return the least and the largest value of each column, shape (n_columns, 2); NaN where they are not known."""

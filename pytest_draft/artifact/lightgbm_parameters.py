@@ -74,6 +74,14 @@ _NEEDED: dict[str, tuple[Callable[[str], bool], str]] = {
 """What each must be, and what it means else."""
 
 
+def takes_all_rows(parameters: Fields) -> bool:
+    """Return whether each tree was grown on all rows, as far as is known."""
+    fractions = ("bagging_fraction", "pos_bagging_fraction", "neg_bagging_fraction")
+    drawn = any(not _ONE(parameters[name]) for name in fractions if name in parameters)
+    chosen = parameters.get("boosting") in (None, "goss", "rf") or parameters.get("data_sample_strategy") == "goss"
+    return not chosen and (not drawn or _ZERO(parameters.get("bagging_freq", "0")))
+
+
 def not_covered_parameter(parameters: Fields) -> str | None:
     """Return why trees grown with these parameters do not follow from the rows as it is known here; None where they do.
 
@@ -88,9 +96,7 @@ def not_covered_parameter(parameters: Fields) -> str | None:
                 return f"it was trained with LightGBM's {name} = {one_line(value, 40)} ({meaning}): train without it"
         elif name not in _HARMLESS:
             return f"it was trained with LightGBM's parameter {one_line(name, 60)}, which is not known here"
-    fractions = ("bagging_fraction", "pos_bagging_fraction", "neg_bagging_fraction")
-    drawn = any(not _ONE(parameters[name]) for name in fractions if name in parameters)
-    if drawn and not _ZERO(parameters.get("bagging_freq", "0")):
+    if not takes_all_rows(parameters):
         return (
             "it was trained with LightGBM's bagging (bagging_fraction, subsample), and the rows that were drawn for "
             "each tree are not replayed yet: train without it"

@@ -106,6 +106,7 @@ def view(root: object, budget: Budget, place: str | None = None) -> View:
     contents, inside_booster = found.contents, booster.contents
     contents = replace(
         contents,
+        arrays=(*contents.arrays, *inside_booster.arrays),
         opaque=(*contents.opaque, *inside_booster.opaque),
         learned=(*contents.learned, *inside_booster.learned),
     )

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from pytest_draft.artifact.booster_model import BoosterModel
 from pytest_draft.artifact.budget import Budget
-from pytest_draft.artifact.contents import Contents, Stored, stored_numbers
+from pytest_draft.artifact.contents import Contents, Stored, stored_categories, stored_numbers
 from pytest_draft.artifact.draws import Draws
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.observations import BoostedSums, Loss, Statements
 from pytest_draft.artifact.xgboost_parts import has_text, number, numbers, part, text, whole
 from pytest_draft.artifact.xgboost_rates import rates_of
-from pytest_draft.artifact.xgboost_settings import NEWEST, OLDEST, stated_rates, tree_settings, unusual
+from pytest_draft.artifact.xgboost_settings import NEWEST, OLDEST, stated_rates, takes_all_rows, tree_settings, unusual
 from pytest_draft.artifact.xgboost_sums import Link, base_score, counted_in, statements_of, statements_of_values
 from pytest_draft.artifact.xgboost_trees import read_tree
 from pytest_draft.artifact.xgboost_unread import unread
@@ -32,6 +33,7 @@ _OBJECTIVES: dict[str, tuple[Loss, Link]] = {
     "count:poisson": ("poisson", "log"),
 }
 _CLASSIFIED = ("binary:", "multi:")
+_OF_CATEGORIES = ("values", "offsets")
 _MOST_COLUMNS = 2**24
 
 _UNLIKE = (
@@ -162,7 +164,8 @@ def booster_of(
         else statements_of(tree, loss, factor, rates, limit, counted)
         for tree in trees
     )
-    is_counted = loss == "squared" and not is_bare and counted.is_whole and name in _OBJECTIVES
+    once = name in _OBJECTIVES and in_parallel == 1 and not _is_weighted(objective) and takes_all_rows(settings)
+    is_counted = loss == "squared" and not is_bare and counted.is_whole and once
     if classes is None and name.startswith(_CLASSIFIED):
         classes = tuple(range(max(2, n_scores)))
     forest = Forest(
@@ -171,13 +174,16 @@ def booster_of(
         n_features=n_features,
         feature_names=_names(parts.learner.get("feature_names"), n_features),
         classes=tuple(classes) if classes is not None and name.startswith(_CLASSIFIED) else None,
-        observation=BoostedSums(loss=loss, base=base, statements=statements, single=True, counted=is_counted),
+        observation=BoostedSums(
+            loss=loss, base=base, statements=statements, single=True, counted=is_counted, weighed=True
+        ),
         draws=Draws(),
-        n_samples=None if is_bare else counted.n_rows,
+        n_samples=counted.n_rows if once and not is_bare else None,
         sklearn_version=None,
     )
     not_read = tuple(sorted({one_line(path, 120) for path in unread(parts.whole, config, stored)}))
-    contents = Contents(opaque=not_read, learned=_conditions(forest))
+    categories = stored_categories("cats", list(_categories(parts.booster.get("cats"))))
+    contents = Contents(categories, opaque=not_read, learned=_conditions(forest))
     return BoosterModel(forest, reason, not_read, contents)
 
 
@@ -238,10 +244,29 @@ def _refused(parts: _Learner, objective: Mapping[str, Any], name: str, in_parall
             f"it was trained with the objective {one_line(name, 60)}, which is not covered: covered are "
             f"{', '.join(_OBJECTIVES)}"
         )
-    scale = objective.get("reg_loss_param")
-    if isinstance(scale, dict) and has_text(scale, "scale_pos_weight") and number(scale["scale_pos_weight"]) != 1:
+    if _is_weighted(objective):
         found.append("it was trained with scale_pos_weight, which is not covered: train it without, to have it judged")
     return found
+
+
+def _is_weighted(objective: Mapping[str, Any]) -> bool:
+    """Return whether rows of one class weigh more."""
+    scale = objective.get("reg_loss_param")
+    return isinstance(scale, dict) and has_text(scale, "scale_pos_weight") and number(scale["scale_pos_weight"]) != 1
+
+
+def _categories(stored: object) -> Iterator[list[object]]:
+    """Return the categories of each column, texts or numbers, as XGBoost keeps them from version 3.1 on."""
+    columns = stored.get("enc") if isinstance(stored, dict) else None
+    for one in columns if isinstance(columns, list) else ():
+        values, ends = (np.asarray(one.get(name, [])) if isinstance(one, dict) else None for name in _OF_CATEGORIES)
+        if values is None or ends is None or values.ndim != 1 or values.dtype.kind not in "iu":
+            yield []
+        elif ends.ndim == 1 and ends.dtype.kind in "iu":
+            packed = values.astype(np.uint8).tobytes()
+            yield [packed[start:end].decode("utf-8", "replace") for start, end in pairwise(ends.tolist())]
+        else:
+            yield values.tolist()
 
 
 def _names(stored: object, n_features: int) -> tuple[str, ...] | None:

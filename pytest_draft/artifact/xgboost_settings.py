@@ -25,8 +25,9 @@ _HARMLESS = frozenset(
 )
 """Settings of trees that change which splits are made, and not what nodes say of their rows."""
 
+_OF_LEAVES = ("alpha", "reg_alpha", "max_delta_step", "monotone_constraints")
 _NEUTRAL: dict[str, Callable[[str], bool]] = {
-    **dict.fromkeys(("alpha", "reg_alpha", "max_delta_step"), lambda value: number(value) == 0),
+    **dict.fromkeys(_OF_LEAVES[:3], lambda value: number(value) == 0),
     "subsample": lambda value: number(value) == 1,
     "sampling_method": lambda value: value == "uniform",
     "monotone_constraints": lambda value: not value.strip("()[]0, "),
@@ -66,6 +67,14 @@ def tree_settings(config: object) -> dict[str, str]:
     return found
 
 
+def takes_all_rows(settings: Mapping[str, str]) -> bool:
+    """Return whether settings give each tree all rows, as far as they are known here."""
+    return all(
+        name in _HARMLESS or name in _OF_LEAVES or (name in _NEUTRAL and _NEUTRAL[name](value))
+        for name, value in settings.items()
+    )
+
+
 def stated_rates(settings: Mapping[str, str]) -> Rates | None:
     """Return the learning rate and lambda that settings state."""
     rate = next((number(settings[name]) for name in _RATES if name in settings), None)
@@ -82,7 +91,8 @@ def unusual(config: object, settings: Mapping[str, str], *, poisson: bool) -> It
         if name in _HARMLESS or (name == "max_delta_step" and poisson):
             continue
         if name not in _NEUTRAL or not _NEUTRAL[name](value):
-            yield f"it was trained with {one_line(name, 40)}={one_line(value, 40)}, which is not covered: {_INSTEAD}"
+            shown = value if (found := number(value)) is None else str(np.float32(found))
+            yield f"it was trained with {one_line(name, 40)}={one_line(shown, 40)}, which is not covered: {_INSTEAD}"
     if config is None:
         return
     learner = config.get("learner") if isinstance(config, dict) else None

@@ -72,17 +72,15 @@ def inspect_contents(
     n_rows = (
         len(data.rows) if data is not None else max((len(column) for column in columns.values()), default=0) or None
     )
-    differ = _rows_of(model) not in (None, n_rows) and n_rows is not None
     data = data if all_rows is None else all_rows
     n_all = n_rows if data is None else len(data.rows)
     known_numbers = {n for n in (n_all, n_rows, _rows_of(model)) if n is not None}
     by_row, perhaps = _vectors(contents, known_numbers, model)
     doubts = [f"{one_line(path)} is a long text or bytes, which are not looked into" for path in contents.opaque]
-    if differ:
-        doubts.append(
-            f"the data have {n_rows:,} row{'s' * (n_rows != 1)}, and the model was trained on {_rows_of(model):,}: "
-            "give all rows that it was trained on"
-        )
+    if n_rows is not None and _rows_of(model) not in (None, n_rows):
+        said = model.trained_on if isinstance(model, Forest) else f"this rule list on {_rows_of(model):,}"
+        rows = f"{n_rows:,} row{'s' * (n_rows != 1)}"
+        doubts.append(f"the data have {rows}, and {said}: give all rows that it was trained on")
     copies: list[Copy] = []
     met: SingleValues | None = None
     if n_rows is not None and (contents.arrays or contents.learned):
@@ -100,8 +98,7 @@ def inspect_contents(
             f"{apart:,} array{'s' * (apart != 1)} in the file could not be compared with the training data, which are "
             "not known: add --draft-data"
         )
-    encoded_already = data is not None and not data.by_encoder
-    rarest, missed = rarest_categories(contents, columns, artifact.encoder, encoded_already=encoded_already)
+    rarest, missed = rarest_categories(artifact, columns, data)
     doubts += missed
     return StoredFacts(
         arrays=n_arrays,

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from pytest_draft.arrays import AnyArray
+from pytest_draft.artifact.account import FEWEST_ROWS
 from pytest_draft.artifact.contents import Contents, Stored
 from pytest_draft.audit.chance import ENOUGH
 from pytest_draft.audit.known_data import KnownData, RowTable
@@ -122,11 +123,12 @@ class _CopySearch:
         rows, loose = (0, []) if _is_of_quantiles(values) else self._rows_by_form(values)
         if not rows and not _is_of_quantiles(values):
             rows = self._rows_anywhere(values)
-        columns = self._columns(values)
+        columns, nearly = self._columns(values), 0
         if not (rows or columns or _is_of_quantiles(values)):
             rows = self._rows_of_scaled_columns(values)
-        if rows or columns:
-            return Copy(one_line(stored.path), stored.shape, rows, columns)
+            nearly = 0 if rows else self._rows_nearly(values)
+        if rows or columns or nearly:
+            return Copy(one_line(stored.path), stored.shape, rows or nearly, columns, nearly=nearly > 0)
         if not stored.joined:
             for of, tried, hashes in loose:
                 self._pieces.setdefault(of, []).append((one_line(stored.path), tried, hashes))
@@ -181,6 +183,22 @@ class _CopySearch:
                 if of.width == table.shape[1] and values.ndim == 2 and not self._timebox.over:
                     most = max(most, of.scaled_in(table))
         return most
+
+    def _rows_nearly(self, values: AnyArray) -> int:
+        """Return how many rows stand in an array nearly, such as times a factor each, or with noise."""
+        tables = list(_as_tables(values)) if values.dtype.kind in "biuf" and not self._timebox.over else []
+        if values.ndim == 1 and tables and not (np.diff(values) >= 0).all():
+            cut = [values.reshape(-1, width) for width in self._known.widths if len(values) % width == 0]
+            tables += [*cut, *(table.reshape(table.shape[::-1]).T for table in cut)]
+        return max(
+            (
+                of.near.found_in(table)
+                for table in tables
+                for of in self._known.tables
+                if of.width == table.shape[1] > 1 and len(table) >= FEWEST_ROWS
+            ),
+            default=0,
+        )
 
     def _rows_anywhere(self, values: AnyArray) -> int:
         """Return how many rows stand in an array of any form, one value of a row after the other."""

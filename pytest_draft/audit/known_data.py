@@ -20,6 +20,7 @@ from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.audit.behind_transformers import tables_behind
 from pytest_draft.audit.chance import ENOUGH, arrangements, bits_of_choice, bits_of_counts, bits_of_order, bits_of_rows
+from pytest_draft.audit.near_rows import NearRows
 from pytest_draft.audit.scaled_copies import Scaled
 from pytest_draft.audit.scaled_rows import enough, scaled_rows
 from pytest_draft.audit.value_hashes import (
@@ -115,6 +116,11 @@ class RowTable:
         """Return how many rows stand in an array with each column scaled and moved in any way."""
         found, bits = scaled_rows(self._columns, array) if self._columns else (0, 0.0)
         return found if enough(found, bits) else 0
+
+    @cached_property
+    def near(self) -> NearRows:
+        """The same rows, for others that are nearly these."""
+        return NearRows(self._columns)
 
     @cached_property
     def ranked(self) -> RowTable | None:

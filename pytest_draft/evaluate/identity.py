@@ -150,9 +150,7 @@ def identify_boosted(forest: Forest, everyone: KnownRows, timebox: TimeBox | Non
     """
     n_rows, what = forest.n_samples, "sum of gradients in the file" if forest.classes else "number of rows in the file"
     if n_rows is not None and len(everyone.rows) != n_rows:
-        return Identity(
-            "mismatch", f"this forest was trained on {n_rows:,} rows, and the data hold {len(everyone.rows):,}"
-        )
+        return Identity("mismatch", f"{forest.trained_on}, and the data hold {len(everyone.rows):,}")
     if missed := unexplained(forest, everyone):
         return Identity(
             "mismatch",

@@ -33,18 +33,24 @@ class Copy:
     """Columns of it that are a training column: the same values in any order, scaled ones, or in the rows' order values
     that are equal, or greater, where the column's are.
     """
+    nearly: bool = False
+    """Whether the rows stand in it but for a factor of each, a number added to it, or some noise."""
 
     def __post_init__(self) -> None:
         if min(self.rows, self.columns) < 0 or not (self.rows or self.columns):
             raise ValueError(f"{self.rows} rows and {self.columns} columns are no copy")
 
 
+CLASSES, COLUMN_NAMES = "its list of classes", "its list of column names"
+"""Places of a `Rarest` that are no encoder's."""
+
+
 @dataclass(frozen=True)
 class Rarest:
-    """The rarest value among those that an encoder knows of a column."""
+    """The rarest value among those that an encoder knows, that are classes, or that columns are named after."""
 
     path: str
-    """Where the encoder's values stand in the file."""
+    """Where the values stand in the file."""
     at_least: int
     at_most: int
     """`at_least` and `at_most`: training rows that have it; different where several columns can be the encoded one."""
@@ -101,7 +107,7 @@ class StoredFacts:
     copies: tuple[Copy, ...] = ()
     """Arrays that hold training data."""
     rarest: tuple[Rarest, ...] = ()
-    """By encoder and column."""
+    """By encoder and column; of classes; of names of columns."""
     doubts: tuple[str, ...] = ()
     """Why a copy may have been missed; empty where all was compared."""
     unexplained: tuple[Place, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_draft.facts.contents import Copy, Rarest, SingleValues, StoredFacts
+from pytest_draft.facts.contents import CLASSES, COLUMN_NAMES, Copy, Rarest, SingleValues, StoredFacts
 from pytest_draft.facts.files import ArtifactFacts
 from pytest_draft.policy.bar import Bar
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
@@ -11,7 +11,7 @@ _MOST_SHOWN = 3  # copies or doubts that a sentence names; of other copies it te
 
 
 def check(artifact: ArtifactFacts, thresholds: Thresholds) -> Outcome:
-    """Fail when an array holds training data, or an encoder knows a value that too few rows have."""
+    """Fail when an array holds training data, or the file names a value that too few rows have."""
     found = artifact.contents
     if found is None:
         return Outcome("inconclusive", "the file was not compared with the training data")
@@ -51,13 +51,16 @@ def _without(copies: tuple[Copy, ...]) -> str:
     said += f" and {len(copies) - _MOST_SHOWN:,} more" if len(copies) > _MOST_SHOWN else ""
     neighbours = any(copy.path.rpartition(".")[2] == "_fit_X" for copy in copies)
     instead = " (a search for neighbours keeps what it was fitted on: replace it)" if neighbours else ""
+    if any(copy.nearly for copy in copies):
+        instead += " (or with fewer components, which are of many rows each)"
     return f"train or save the model without {said}{instead}, and judge the new file"
 
 
 def _shown(copy: Copy) -> str:
     parts = [f"{copy.rows:,} training row{'s' * (copy.rows != 1)}"] if copy.rows else []
     parts += [f"{copy.columns:,} training column{'s' * (copy.columns != 1)}"] if copy.columns else []
-    return f"{copy.path} ({' x '.join(f'{n:,}' for n in copy.shape)}) holds {' and '.join(parts)}"
+    nearly = " but for a factor of each or some noise" if copy.nearly else ""
+    return f"{copy.path} ({' x '.join(f'{n:,}' for n in copy.shape)}) holds {' and '.join(parts)}{nearly}"
 
 
 def _judge_single_values(met: SingleValues, most: float) -> Outcome:
@@ -74,8 +77,18 @@ def _judge_single_values(met: SingleValues, most: float) -> Outcome:
     )
 
 
+_GROUPED = (
+    "group rare values before fitting (an encoder's min_frequency does not remove their names), and judge the new file"
+)
+_INSTEAD = {
+    COLUMN_NAMES: "group rare values before they become columns, or fit without names (X.to_numpy()), and judge the "
+    "new file",
+    CLASSES: "group rare classes, or number the classes from 0 on before fitting, and judge the new file",
+}
+
+
 def _judge_categories(rarest: tuple[Rarest, ...], least: int) -> Outcome:
-    """Hold the rarest value that an encoder knows against the fewest rows that must have it."""
+    """Hold the rarest value that the file names against the fewest rows that must have it."""
     asked = f"min_rows_of_a_category asks for at least {least:,}"
     for path, rows in sorted(((r.path, r.at_most) for r in rarest), key=lambda found: found[1]):
         if rows < least:
@@ -83,8 +96,7 @@ def _judge_categories(rarest: tuple[Rarest, ...], least: int) -> Outcome:
             return Outcome(
                 "failed",
                 f"{path} holds a value that only {few}; {asked}, crossed by {least - rows:,}",
-                "group rare values before fitting (an encoder's min_frequency does not remove their names), and judge "
-                "the new file",
+                _INSTEAD.get(path, _GROUPED),
             )
     for possible in rarest:
         if possible.at_least < least:
@@ -93,7 +105,7 @@ def _judge_categories(rarest: tuple[Rarest, ...], least: int) -> Outcome:
                 f"several columns can be the one that {possible.path} was fitted on, and only in some of them as many "
                 f"rows have each value as {asked.removesuffix(f' asks for at least {least:,}')} asks for",
             )
-    return Outcome("passed", f"each value that an encoder knows is in enough training rows; {asked}")
+    return Outcome("passed", f"each value that the file names is in enough training rows; {asked}")
 
 
 RULE = Rule(
@@ -101,7 +113,11 @@ RULE = Rule(
     needs=ArtifactFacts,
     keys={
         "min_rows_of_a_category": Key(
-            True, None, max, "fail when an encoder knows a value that fewer training rows have", default=2
+            True,
+            None,
+            max,
+            "fail when an encoder, a class or the name of a column tells a value that fewer training rows have",
+            default=2,
         ),
         "max_single_values_beyond_split_half": Key.share(
             "fail when a larger share of the numbers stands in transformers to the last digit, of those that other "

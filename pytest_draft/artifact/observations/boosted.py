@@ -96,6 +96,9 @@ class BoostedSums(Observation):
     counted: bool = True
     """Whether each node's number of rows is known."""
 
+    weighed: bool = False
+    """Whether its number of rows is a sum of their weights, and the file does not tell whether each is 1."""
+
     named: ClassVar[str] = "sums"
     no_rows: ClassVar[str] = "the numbers of rows in its leaves are not in its file, only sums of what each had left"
 
