@@ -87,7 +87,7 @@ def test_what_only_somebody_gets_who_knows_more_than_the_adversary_convicts_nobo
     found = outcome(replace(MANY, proved=False), **thresholds)
     assert found.result == "passed"
     assert found.sentence.endswith(
-        "; but that takes somebody who knows which rows each tree drew, and the file does not tell"
+        "; but that takes somebody who knows how many rows of each class a leaf holds, and the file does not tell"
     )
     kept = {ERROR: 0.1, TOLD: 0.5}
     assert "file does not tell" not in outcome(replace(INFORMED, proved=False), **kept).sentence

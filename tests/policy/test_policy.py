@@ -110,7 +110,8 @@ def test_the_shipped_default_states_no_absolute_number_but_that_of_proved_rows()
     relative = {"max_error_of_split_half", "max_share_beyond_split_half", "max_exact_values_beyond_split_half"}
     relative |= {"max_determined_share", "max_told_rows_share"}  # of the rows
     relative |= {"max_single_values_beyond_split_half", "max_exact_values_share"}  # of their numbers
-    assert thresholds == {*relative, "min_rows_of_a_category", "max_certain_unique_rows"}
+    relative |= {"max_told_share", "least_difference", "max_certain_share", "max_exact_share"}  # of people
+    assert thresholds == {*relative, "min_rows_of_a_category", "max_certain_unique_rows", "max_highest_targets"}
 
 
 @pytest.mark.parametrize("path", sorted(rules_folder().glob("*.toml")), ids=lambda path: path.name)
