@@ -84,16 +84,9 @@ class _OnlyRead:
     """In place of training data in memory: a case is not to be examined, only to be looked at before any work."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _Repeat:
-    """Around training data: the hardening of the file that a case names is to be repeated."""
-
-    given: object
-
-
 @dataclass(frozen=True)
 class _Wrong:
-    """What is wrong with a case, or with how it says that its file was hardened; None for nothing."""
+    """What is wrong with a case before any work; None for nothing."""
 
     line: str | None
 
@@ -162,8 +155,6 @@ class Children:
     ) -> tuple[Examination, Reconstruction | None]:
         """Examine a case as `pytest_draft.examine.flow.examine` does, in a child.
 
-        Where that leaves anything open, also the file that the case's was hardened from.
-
         Parameters
         ----------
         case : Case
@@ -183,35 +174,6 @@ class Children:
             Where the child gives no answer: what it had said before, no findings, and the reason.
         reconstruction : Reconstruction or None
         """
-        found, rebuilt = self._run(case, data, listener, elsewhere, enough)
-        if case.basis is None or (enough is not None and enough.decided(found) is not None):
-            return found, rebuilt
-        wrong = self._asked_once(case, _Repeat(data), elsewhere)
-        if wrong is not None:
-            return replace(found, reasons=(*found.reasons, wrong)), rebuilt
-        basis, _ = self._run(case.basis, data, listener, elsewhere, enough)
-        return replace(found, basis=basis), rebuilt
-
-    def _asked_once(self, case: Case, question: object, elsewhere: Mapping[str, str] | None) -> str | None:
-        """Return what a child says that is used for nothing else, as it loads a model."""
-        alone = Children(self._cpus)
-        try:
-            with alone._taken() as child:
-                answer = child.ask(_request(case, question, self._cpus, elsewhere or {}), case, None)
-                return answer.line if isinstance(answer, _Wrong) else f"{_PROCESS} answered another question"
-        except (_EndedError, MemoryError) as error:
-            why = error.reason if isinstance(error, _EndedError) else _NO_ROOM
-            return f"--draft-hardened-from: its hardening could not be repeated ({why})"
-
-    def _run(
-        self,
-        case: Case,
-        data: object,
-        listener: ProgressListener | None,
-        elsewhere: Mapping[str, str] | None,
-        enough: Enough | None,
-    ) -> tuple[Examination, Reconstruction | None]:
-        """Examine one file; see `run`."""
         from pytest_draft.facts.examination import unexamined
 
         since = time.monotonic()
@@ -333,7 +295,7 @@ class _Child:
 
     def is_as_new(self, answer: _Answer, case: Case) -> bool:
         """Return whether nothing of the last case is left that the next one could feel."""
-        sound = answer.examination.solver_status not in ("error", "out of memory")
+        sound = answer.examination.solver_status not in ("error", "out of memory") and case.hardened_from is None
         return sound and 0 < self._resident() <= self._resting + max(_AFTERMATH, _AFTERMATH_SHARE * cap_of(case.memory))
 
     def end(self) -> None:
@@ -489,11 +451,6 @@ def serve() -> NoReturn:
         _leave_room(cap_of(case.memory))
         if isinstance(data, _OnlyRead):
             messenger.send(_Wrong(unusable_labels(case)))
-            continue
-        if isinstance(data, _Repeat):
-            from pytest_draft.hardening.repeated import unlike
-
-            messenger.send(_Wrong(unlike(case, data.given)))
             continue
         answer = _Answer(*examine(case, data, messenger.send_soon, lambda known: messenger.send(_Known(known)), enough))
         messenger.send(answer)

@@ -76,8 +76,6 @@ class SeenByAll(NamedTuple):
     """Of midpoints."""
     extremes: Extremes | None = None
     """Of random thresholds, as if they told those of all rows."""
-    exact: bool = False
-    """Whether the file itself tells as much."""
 
 
 def seen_by_all(forest: Forest, domain: Domain, rows: Rows, labels: IntArray) -> SeenByAll:
@@ -115,21 +113,7 @@ def seen_by_all(forest: Forest, domain: Domain, rows: Rows, labels: IntArray) ->
     unexplained = asked & ~ends.found
     if unexplained.any() and forest.splitter != "best":
         raise NotCoveredError(_RANDOM)
-    gaps = _by_column(splits, unexplained)
-    exact = not drawn and not gaps and _needs_each_row(forest, at_leaves)
-    return SeenByAll(replace(counted, gaps=gaps, moved=True), ends, exact=exact)
-
-
-def _needs_each_row(forest: Forest, at_leaves: Sequence[FloatArray]) -> bool:
-    """Return whether each leaf would say something else if any one of its rows were not there."""
-    if not isinstance(said := forest.observation, Answers):
-        return False
-    for tree, leaves in zip(forest.trees, at_leaves, strict=True):
-        for label, one in enumerate(np.eye(forest.n_classes)):
-            some = (leaves[:, label] > 0) & (leaves.sum(axis=1) > 1)
-            if said.explained(leaves[some] - one, tree.value[tree.leaves][some]).any():
-                return False
-    return True
+    return SeenByAll(replace(counted, gaps=_by_column(splits, unexplained), moved=True), ends)
 
 
 CHANCE = 1e-12

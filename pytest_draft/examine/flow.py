@@ -41,6 +41,8 @@ def examine(
 ) -> tuple[Examination, Reconstruction | None]:
     """Read, attack and evaluate one case, in this process.
 
+    Where that leaves anything open, also the file that its own was hardened from. That one's model is loaded last.
+
     Parameters
     ----------
     data : object, optional
@@ -61,7 +63,15 @@ def examine(
     """
     record = FlowRecord(case, listener, keep)
     with CLOCK.heard_by(record.clock.notify):
-        return _examined(case, data, record, enough)
+        found, rebuilt = _examined(case, data, record, enough)
+    if case.basis is None or (enough is not None and enough.decided(found) is not None):
+        return found, rebuilt
+    basis, _ = examine(case.basis, data, listener, None, enough)
+    from pytest_draft.hardening.repeated import unlike
+
+    if (wrong := unlike(case, data)) is not None:
+        return replace(found, reasons=(*found.reasons, wrong)), rebuilt
+    return replace(found, basis=basis), rebuilt
 
 
 class Stopping(Protocol):
