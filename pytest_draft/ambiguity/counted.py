@@ -19,6 +19,7 @@ from pytest_draft.attack.fractions.likelihood import rows_drawn
 from pytest_draft.attack.informed.ends import Ends, possible_ends
 from pytest_draft.attack.informed.splits import Splits, all_splits, sides_of, tested_ordered
 from pytest_draft.attack.numeric.extremes import Extremes
+from pytest_draft.decimals import shortest_decimal
 from pytest_draft.domain import Domain
 from pytest_draft.errors import NotCoveredError
 
@@ -166,6 +167,18 @@ def _extremes(forest: Forest, splits: Splits, asked: BoolArray) -> Extremes:
     nodes = ForestNodes.of(forest.trees)
     low, high = nodes.by_tree(-known[:, 1]), nodes.by_tree(known[:, 0])
     return Extremes(low, high, int(asked.sum()), int(asked.sum()))
+
+
+def also_moved(forest: Forest, domain: Domain, rows: Rows) -> Forest:
+    """Return a forest beside whose thresholds those stand that hardening makes of them (``harden --data``)."""
+    nodes, found = ForestNodes.of(forest.trees), list[tuple[int, FloatArray]]()
+    tested = np.isfinite(nodes.threshold) & np.isin(nodes.feature, domain.columns_of(tested_ordered(forest, domain)))
+    for column, thresholds in _by_column(nodes, tested):
+        values = np.unique(rows[~np.isnan(rows[:, column]), column].astype(np.float64))
+        above = np.searchsorted(values, thresholds, side="right")
+        gaps = [values[place - 1 : place + 1].tolist() for place in above if 0 < place < len(values)]
+        found.append((column, np.unique([shortest_decimal(*gap) for gap in gaps])))
+    return replace(forest, gaps=tuple(found), moved=True)
 
 
 def _by_column(splits: Splits | ForestNodes, those: BoolArray) -> tuple[tuple[int, FloatArray], ...]:

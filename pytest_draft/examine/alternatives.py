@@ -17,7 +17,7 @@ import numpy as np
 
 from pytest_draft.ambiguity import behind_counts, behind_outputs
 from pytest_draft.ambiguity.alternatives import Alternatives, AlternativesSearch
-from pytest_draft.ambiguity.counted import OTHER_ROWS, counted_by, seen_by_all
+from pytest_draft.ambiguity.counted import OTHER_ROWS, also_moved, counted_by, seen_by_all
 from pytest_draft.arrays import IntArray
 from pytest_draft.artifact.observations import Answers, BoostedSums
 from pytest_draft.artifact.occurrences import lacks_seeds
@@ -101,6 +101,8 @@ class SideSearches:
                 proved, explained = False, not forest.draws.drawn
                 forest, ends, extremes = seen.forest, seen.ends, seen.extremes
                 times = np.ones((forest.n_trees, data.n_rows), dtype=np.int64)
+            elif inputs.case.moved and forest.observation.exact:
+                forest = also_moved(forest, inputs.domain, data.rows)
             if times.shape[1] != data.n_rows:
                 raise NotCoveredError(OTHER_ROWS)
             everyone = KnownRows(data.rows, data.labels, times)

@@ -8,7 +8,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.entropy import Entropy
-from pytest_draft.facts.examination import Examination
+from pytest_draft.facts.examination import Examination, unexamined
 from pytest_draft.facts.files import DataFacts
 from pytest_draft.facts.findings import Findings
 from pytest_draft.facts.informed import Informed
@@ -16,6 +16,8 @@ from pytest_draft.facts.privacy import Privacy
 from pytest_draft.facts.structure import AT_LEAST, StructureFacts
 
 PLAIN = {int: 1, float: 1.0, str: "text", bool: True, NoneType: None}
+
+CASE = Case("model.joblib", "train.csv", hardened_from="raw.joblib")
 
 APART = {
     (Privacy, "delta"): 0.25,  # less than 1
@@ -25,6 +27,7 @@ APART = {
     (Findings, "row_errors"): tuple(i / 100 for i in range(101)),
     (Informed, "row_errors"): tuple(i / 100 for i in range(101)),
     (DataFacts, "record_share"): 0.5,  # not the default
+    (Examination, "basis"): unexamined(CASE.basis),  # which has a basis of its own in no case
 }
 """Fields that the value of their type does not fit."""
 
@@ -35,7 +38,7 @@ def example(kind: Any, besides: Any = None) -> Any:
     if kind in PLAIN:
         return PLAIN[kind] if kind is not bool else not besides
     if kind is Case:
-        return Case("model.joblib", "train.csv")
+        return CASE
     if dataclasses.is_dataclass(kind):
         return filled(kind)
     if origin in (Union, UnionType):
@@ -69,7 +72,7 @@ def parts(kind: Any = Examination) -> set[type[Any]]:
     if not dataclasses.is_dataclass(kind):
         return set().union(*map(parts, get_args(kind)))
     assert isinstance(kind, type)
-    return {kind}.union(*map(parts, get_type_hints(kind).values()))
+    return {kind}.union(*(parts(hint) for name, hint in get_type_hints(kind).items() if name != "basis"))
 
 
 def optional_fields() -> list[tuple[type[Any], str]]:
