@@ -28,6 +28,7 @@ from pytest_draft.artifact.contents import (
 )
 from pytest_draft.artifact.known_classes import PLAIN, TREES_OF_NEIGHBOURS, KnownClass, known_class
 from pytest_draft.artifact.records import CONTAINERS, Array, Dtype, Global, Items, Mapping, Record
+from pytest_draft.artifact.unused import unused_in
 from pytest_draft.artifact.walking import inside_of, records_in, shortened
 from pytest_draft.facts.contents import Place
 
@@ -141,8 +142,6 @@ def account_of(root: object, budget: Budget, understood: frozenset[tuple[int, st
         Where objects stand too deep in each other, or reading takes too long.
     """
     walk = _Walk(budget, understood, *_names_and_sizes(root, budget))
-    if budget.thrown_away:
-        walk.unexplained.append(Place("", "the file", f"{budget.thrown_away:,} values that loading reads and drops"))
     walk.run(root)
     return Account(
         tuple(walk.unexplained[:_MOST_LISTED]), tuple(walk.kept[:_MOST_LISTED]), walk.plain, tuple(walk.listed)
@@ -165,6 +164,8 @@ class _Way:
     inside: int = 0
     """The `id` of the container, or of the object and its attribute, whose plain values it is counted among."""
     depth: int = 0
+    best_first: bool = False
+    """Whether a tree there was grown so."""
 
 
 @dataclass
@@ -240,9 +241,9 @@ class _Walk:
         if known is not None and (few := _fewest_rows(named)) is not None:
             self.kept.append(Place(way.path, owner, f"an aggregate of {few:g} row{'s' * (few != 1)}"))
         sizes = way.sizes if known is None else way.sizes | _sizes_of(named, known.bounded)
-        below = _Way(way.path, owner, sizes, depth=way.depth + 1, inside=id(record))
-        if known is None and key in PLAIN:
-            below = _Way(way.path, owner, way.sizes, depth=way.depth + 1, inside=way.inside or id(record))
+        inside = way.inside or id(record) if known is None and key in PLAIN else id(record)
+        best_first = named.get("max_leaf_nodes") is not None if "max_leaf_nodes" in named else way.best_first
+        below = _Way(way.path, owner, sizes, depth=way.depth + 1, inside=inside, best_first=best_first)
         for name, value in record.pairs:
             if type(name) is not str:
                 yield below, value
@@ -286,6 +287,8 @@ class _Walk:
             yield from self._several(way, array.items)
         elif array.data is not None:
             kind, size = array.data.dtype, array.data.size
+            for what in unused_in(array.data, best_first=way.best_first):
+                self._list(way, what, anew=True)
             if kind.names:
                 self._shaped(way, array.shape, "an array of records", size * len(kind.names))
             else:
@@ -423,9 +426,9 @@ class _Walk:
             self._crowded.add(way.inside)
             self._list(way, f"one of more than {MOST_IN_ONE} plain values side by side")
 
-    def _list(self, way: _Way, what: str) -> None:
+    def _list(self, way: _Way, what: str, *, anew: bool = False) -> None:
         if len(self.unexplained) < _MOST_LISTED:
-            self.unexplained.append(Place(way.path, way.owner, what))
+            self.unexplained.append(Place(way.path, way.owner, what, anew))
 
 
 def _further(way: _Way, inside: str, *, bounded: bool | None = None) -> _Way:

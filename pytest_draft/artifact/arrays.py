@@ -26,6 +26,10 @@ _MAX_DIMENSIONS = 32
 _MAX_ITEM = 2**20
 """Most bytes of one item of an array."""
 
+_USUAL = frozenset((None, *range(-1, 5), 8, 16, 24, 27, 63, 144, b"b", "b", b"D", b"ns", b"us", b"s"))
+_USUAL_NAMES = frozenset(("MaskedArray", "matrix", "memmap", "ndarray", "object", "recarray"))
+"""What NumPy, joblib and copyreg write where loading does not look: versions, alignments, flags, units, base classes."""
+
 _NUMBER = re.compile(r"b1|[iu][1248]|f(?:2|4|8|12|16)|c(?:8|16|24|32)", re.ASCII)
 _SIZED = re.compile(r"[SUV](\d{1,7})", re.ASCII)
 # Dates are kept as their 64-bit integers: nothing here needs their unit.
@@ -85,8 +89,24 @@ def fill_dtype(dtype: Dtype, state: object) -> None:
         dtype.layout = _record_layout(names, fields, size)
     elif fields is not None:
         raise CorruptArtifactError("a data type has fields without names")
+    elif dtype.layout is not None and size not in (-1, dtype.layout.itemsize):
+        raise CorruptArtifactError("a data type's size is malformed")
     elif dtype.layout is not None and order in ("<", ">"):
         dtype.layout = dtype.layout.newbyteorder(order)
+
+
+def is_usual(*values: object) -> bool:
+    """Return whether values that loading does not look at are such as are always there."""
+    for value in values:
+        if isinstance(value, Global):
+            usual = value.name in _USUAL_NAMES and value.module in ("builtins", "__builtin__", "numpy", "numpy.ma")
+        elif isinstance(value, (tuple, Mapping)):
+            usual = is_usual(*value) if isinstance(value, tuple) else not value.pairs
+        else:
+            usual = isinstance(value, (int, str, bytes, type(None))) and value in _USUAL
+        if not usual:
+            return False
+    return True
 
 
 def _flat(state: tuple[object, ...]) -> list[object]:
@@ -98,7 +118,7 @@ def _record_layout(names: object, fields: object, size: object) -> np.dtype[Any]
     if not isinstance(names, tuple) or not isinstance(fields, Mapping) or not _is_size(size):
         raise CorruptArtifactError("a record's data type is malformed")
     described = fields.texts()
-    if not 0 < len(names) <= MAX_FIELDS or len(described) > 2 * MAX_FIELDS:
+    if not 0 < len(names) <= MAX_FIELDS or len(described) != len(names):
         raise CorruptArtifactError(f"a record's data type does not have 1 to {MAX_FIELDS} fields")
     if any(type(name) is not str for name in names) or len(set(names)) != len(names):
         raise CorruptArtifactError("a record's data type has fields that are not named, each differently")
@@ -114,7 +134,7 @@ def _record_layout(names: object, fields: object, size: object) -> np.dtype[Any]
 
 
 def _field(description: object, size: int) -> tuple[np.dtype[Any], int]:
-    if not isinstance(description, tuple) or len(description) not in (2, 3):
+    if not isinstance(description, tuple) or len(description) != 2:
         raise CorruptArtifactError("a record's field is malformed")
     dtype, offset = description[:2]
     if not isinstance(dtype, Dtype) or not _is_size(offset):
@@ -265,6 +285,10 @@ OLD_WRAPPERS = {
 }
 
 
+_OF_WRAPPERS = {"dtype", "order", "shape", "numpy_array_alignment_bytes", "allow_mmap", "subclass"}
+_ALIGNED = 16
+
+
 class Wrapped:
     """One joblib array: its description, before its bytes are read.
 
@@ -285,12 +309,16 @@ class Wrapped:
         self.dtype = dtype
         self._order = str(order)
         self._padded = fields.get("numpy_array_alignment_bytes") is not None
+        others = [value for name, value in fields.items() if name not in ("dtype", "order", "shape")]
+        self.is_usual = fields.keys() <= _OF_WRAPPERS and is_usual(*others, *wrapper.args, *wrapper.appended)
+        """Whether all that is not looked at is as joblib writes it; `read` looks at the bytes before the array, too."""
 
     def read(self, stream: Stream) -> Array:
         """Read the array's bytes; for an array of numbers, texts or records."""
         if self._padded:
             padding = stream.take(1, "an array's padding")[0]
-            stream.take(padding, "an array's padding")
+            wanted = _ALIGNED - stream.tell() % _ALIGNED
+            self.is_usual &= bytes(stream.take(padding, "an array's padding")) == b"\xff" * wanted
         size = array_bytes(self.dtype, self.array.shape)
         content = stream.take(size, f"an array of {_megabytes(size)}")
         self.array.data = decode(content, self.dtype, self.array.shape, self._order)

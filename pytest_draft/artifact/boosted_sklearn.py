@@ -27,6 +27,7 @@ from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.objects import Object, data_of, described, numbers_of, plain_classes, with_article
 from pytest_draft.artifact.observations import BoostedSums, Loss, Statements
 from pytest_draft.artifact.records import Array, Record
+from pytest_draft.artifact.unused import differing
 from pytest_draft.artifact.validate import Nodes, RawTree, check_arguments, checked_nodes
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError, one_line
 
@@ -121,6 +122,8 @@ class _Reader:
             raise CorruptArtifactError(f"estimators_ does not have {self._n_scores} trees for each round")
         if len({id(record) for record in records}) != len(records):
             raise CorruptArtifactError("estimators_ has the same tree twice")
+        if (what := differing(records)) is not None:
+            self._budget.note(what, "estimators_", anew=False)
         found = []
         for record in records:
             if not isinstance(record, Record) or record.cls.key != _TREE:

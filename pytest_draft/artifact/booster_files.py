@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pytest_draft.artifact.booster_model import BoosterModel
-from pytest_draft.artifact.budget import Limits
+from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.catboost_model import read_catboost
 from pytest_draft.artifact.lightgbm_model import read_lightgbm
 from pytest_draft.artifact.xgboost_files import read_xgboost
 
-Recogniser = Callable[[bytes, Limits], BoosterModel | None]
+Recogniser = Callable[[bytes, Budget], BoosterModel | None]
 """Takes a file's bytes; returns None, quickly, where they are of another format. Raises an `ArtifactError` where they
 are of this one and damaged, too big or not supported.
 """
@@ -19,7 +19,7 @@ RECOGNISERS: tuple[Recogniser, ...] = (read_xgboost, read_lightgbm, read_catboos
 """One for each format; at most one of them returns anything of a file."""
 
 
-def booster_in(packed: bytes, limits: Limits) -> BoosterModel | None:
+def booster_in(packed: bytes, budget: Budget) -> BoosterModel | None:
     """Return the booster that a file holds; None where it is of none of the formats.
 
     Raises
@@ -28,6 +28,6 @@ def booster_in(packed: bytes, limits: Limits) -> BoosterModel | None:
         Of the format's reader.
     """
     for recognise in RECOGNISERS:
-        if (found := recognise(packed, limits)) is not None:
+        if (found := recognise(packed, budget)) is not None:
             return found
     return None

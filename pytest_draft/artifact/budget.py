@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from pytest_draft.bounded import MODEL_BYTES
 from pytest_draft.errors import ArtifactTooBigError
+from pytest_draft.facts.contents import Place
 
 _MiB = 2**20
 _GiB = 2**30
@@ -15,6 +16,7 @@ _GiB = 2**30
 _BETWEEN_LOOKS = 4096
 """Steps between two looks at the clock."""
 
+_MOST_NOTED = 100
 _SHORT = 256
 """Longest text whose bytes are not counted: its instruction is."""
 
@@ -95,8 +97,8 @@ class Budget:
 
     Attributes
     ----------
-    thrown_away : int
-        Values that a pickle makes and drops: nobody who loads the file sees them, and whoever reads it does.
+    unused : list of Place
+        What no reader uses, and no writer writes so: nobody who loads the file sees it, and whoever reads it does.
     """
 
     def __init__(
@@ -110,7 +112,7 @@ class Budget:
         self._ends = clock() + self._seconds
         self._next_look = max(0, self._opcodes - _BETWEEN_LOOKS)
         self._visits = 0
-        self.thrown_away = 0
+        self.unused: list[Place] = []
 
     def spend_opcode(self, count: int = 1) -> None:
         """Count a pickle instruction, or as many as something else takes the time of."""
@@ -151,6 +153,11 @@ class Budget:
         """Count a text or bytes that were made out of the file; a text with one rare letter takes four bytes each."""
         if isinstance(text, (str, bytes, bytearray)) and len(text) > _SHORT:
             self.spend_copy(len(text) * (1 if not isinstance(text, str) or text.isascii() else 4))
+
+    def note(self, what: str, path: str = "", *, anew: bool = True) -> None:
+        """Note what no reader uses; the arguments are those of `Place`."""
+        if len(self.unused) < _MOST_NOTED:
+            self.unused.append(Place(path, "the file", what, anew))
 
     def visit(self, depth: int) -> None:
         """Count an object that is looked at; refuse it where it stands too deep in others."""

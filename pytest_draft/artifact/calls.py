@@ -142,3 +142,6 @@ def _allowed_calls() -> dict[tuple[str, str], _Call]:
 
 CALLS = _allowed_calls()
 """What a file may call, by module and name."""
+
+UNREAD = {"dtype": 1, "_reconstruct": 0, "_reconstructor": 1}
+"""From which argument on those of a call are not looked at, by its name."""

@@ -19,7 +19,8 @@ from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.boosted_tree import STEPS, Splits
 from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.flatbuffers import Table
-from pytest_draft.artifact.json_text import json_content
+from pytest_draft.artifact.catboost_parameters import SECTIONS
+from pytest_draft.artifact.json_text import anything, are_settings, json_content, unlike
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError
 
 _CBM = b"CBM1"
@@ -31,17 +32,36 @@ _DEEPEST = 24
 """Levels of a tree of which all leaves are stored; CatBoost itself grows 16."""
 
 _MOST_COLUMNS = 2**24
+_IN_GROUP = 254
+"""Borders of a column that CatBoost takes together."""
+
 _MISSING_LEFT = {"AsIs": True, "AsFalse": True, "AsTrue": False}
 """Whether a missing value goes left, to values up to a border: no comparison with it holds."""
 
 _NUMBERED = ("AsIs", "AsFalse", "AsTrue")
-_TOP = frozenset(("features_info", "model_info", "oblivious_trees", "scale_and_bias", "trees"))
-_INFO = frozenset(
-    (
-        *("catboost_version_info", "class_params", "model_guid", "output_options", "params", "train_finish_time"),
-        *("training", "model_part_ids"),
-    )
+_INFO = {
+    "catboost_version_info": r"[\w\s.:,;/@<>()+-]{0,600}",
+    "class_params": anything,
+    "model_guid": r"[\da-f-]{0,36}",
+    "model_part_ids": r"[\da-f,;-]{0,80}",
+    "output_options": lambda value: are_settings(value, 100, 800),
+    "params": lambda value: are_settings(value, 420, 2_400, SECTIONS),
+    "train_finish_time": r"[\dTZ:-]{0,20}",
+    "training": anything,
+}
+_SPLIT = dict.fromkeys(("border", "float_feature_index", "split_index", "split_type"), anything)
+_LEAF = dict.fromkeys(("leaf_values", "leaf_weights"), anything)
+_COLUMN = dict.fromkeys(
+    ("borders", "feature_id", "feature_index", "flat_feature_index", "has_nans", "nan_value_treatment"), anything
 )
+_DOCUMENT = {
+    "features_info": {"float_features": [_COLUMN], "cat_features_hash": [], "categorical_features": []},
+    "model_info": _INFO,
+    "oblivious_trees": [_LEAF | {"splits": lambda value: value is None or not any(unlike(value, [_SPLIT]))}],
+    "scale_and_bias": anything,
+    "trees": anything,
+}
+"""What CatBoost writes; of its trees and columns numbers are checked where they are read."""
 _CATEGORIES = (
     "it holds a CatBoost model of categories, texts or embeddings, which is not covered: train it on numbers (one-hot, "
     "for example)"
@@ -88,6 +108,18 @@ class _Columns:
     n_features: int
     names: tuple[str, ...] | None
 
+    def number_of(self, position: int, border: float) -> int:
+        """Return a border's number among those of all columns."""
+        before = sum(len(one) for one in self.borders[:position])
+        return before + int(np.searchsorted(self.borders[position], border))
+
+
+def _n_strange(stored: Any, pattern: dict[str, Any], info: dict[str, Any], n_trees: int) -> int:
+    """Return how many entries CatBoost does not write; of losses there are at most a few for each round."""
+    history = info.get("training")
+    plain = history is None or are_settings(history, 60 + 16 * n_trees, 400 + 200 * n_trees)
+    return sum(1 for _ in unlike(stored, pattern)) + (not plain)
+
 
 def is_catboost(packed: bytes) -> bool:
     """Return whether bytes are a model that CatBoost saved, as JSON or as cbm."""
@@ -119,7 +151,8 @@ def _of_json(packed: bytes, budget: Budget) -> ModelParts:
         raise UnsupportedArtifactError(_CATEGORIES)
     if features.get("categorical_features"):
         raise UnsupportedArtifactError(_CATEGORIES)
-    columns = _columns([_json_column(one) for one in _list(features.get("float_features"), "float_features")])
+    stored = _list(features.get("float_features"), "float_features")
+    columns = _columns([_json_column(one, index, budget) for index, one in enumerate(stored)])
     scale, bias = _scale_and_bias(content.get("scale_and_bias"))
     info = _dict(content.get("model_info", {}), "model_info")
     if "trees" in content:
@@ -129,12 +162,14 @@ def _of_json(packed: bytes, budget: Budget) -> ModelParts:
     else:
         stored = _list(content.get("oblivious_trees"), "oblivious_trees")
         grown = [_json_oblivious(tree, t, columns, len(bias), budget) for t, tree in enumerate(stored)]
-    n_unknown = len(content.keys() - _TOP) + len(info.keys() - _INFO)
+    n_unknown = _n_strange(content, _DOCUMENT, info, len(grown))
     return _parts(columns, grown, scale, bias, (info.get("params"), info.get("class_params")), n_unknown, budget)
 
 
-def _json_column(stored: Any) -> tuple[int, str, str, FloatArray]:
+def _json_column(stored: Any, index: int, budget: Budget) -> tuple[int, str, str, FloatArray]:
     column = _dict(stored, "a column")
+    if column.get("feature_index", index) != index or type(column.get("has_nans", False)) is not bool:
+        budget.note(f"feature_index or has_nans of column {index}")
     place, name = column.get("flat_feature_index"), column.get("feature_id", "")
     treatment = column.get("nan_value_treatment", "AsIs")
     if type(place) is not int or type(name) is not str or treatment not in _NUMBERED:
@@ -159,7 +194,11 @@ def _scale_and_bias(stored: Any) -> tuple[float, FloatArray]:
 
 def _json_oblivious(stored: Any, index: int, columns: _Columns, n_scores: int, budget: Budget) -> Grown:
     tree = _dict(stored, f"tree {index}")
-    splits = [_json_split(one, columns) for one in _list(tree.get("splits") or [], f"the splits of tree {index}")]
+    stored_splits = _list(tree.get("splits") or [], f"the splits of tree {index}")
+    splits = [_json_split(one, columns) for one in stored_splits]
+    numbers = [columns.number_of(*split) for split in splits]
+    if [one.get("split_index", number) for one, number in zip(stored_splits, numbers, strict=True)] != numbers:
+        budget.note("split_index", f"trees[{index}]")
     position = np.array([position for position, _ in splits], np.int64)
     border = np.array([border for _, border in splits], np.float64)
     value = _floats(tree.get("leaf_values"), f"the leaves of tree {index}")
@@ -198,9 +237,14 @@ def _nested(stored: Any, index: int, columns: _Columns, n_scores: int, budget: B
         right.append(-1)
         if "split" in node:
             tested.append(_json_split(node["split"], columns))
+            number = columns.number_of(*tested[-1])
+            if any(unlike(node, {"split": _SPLIT | {"split_index": number}, "left": anything, "right": anything})):
+                budget.note(f"entries of node {here}", f"tree {index}")
             values.append(np.zeros(n_scores))
             ahead += [(node.get("right"), right, here), (node.get("left"), left, here)]
             continue
+        if node.keys() - {"value", "weight"}:
+            budget.note(f"entries of node {here}", f"trees[{index}]")
         tested.append((0, 0.0))
         value = node.get("value")
         values.append(_floats(value if isinstance(value, list) else [value], f"a leaf of tree {index}"))
@@ -254,17 +298,30 @@ def _of_cbm(packed: bytes, budget: Budget) -> ModelParts:
         bias = np.full(1 if n_scores < 1 else min(n_scores, len(packed)), trees.number(15, "<d", 0.0))
     if n_scores < 1 or len(bias) != n_scores or not np.isfinite(bias).all():
         raise CorruptArtifactError("its CatBoost model does not have a bias for each score")
-    columns = _columns([_cbm_column(one) for one in trees.tables(5)])
+    columns = _columns([_cbm_column(one, index, budget) for index, one in enumerate(trees.tables(5))])
     grown = list(_cbm_trees(trees, columns, n_scores, budget))
     if behind:
         raise CorruptArtifactError(f"{behind} bytes stand behind its CatBoost model")
     info = {one.text(0): one.text(1) for one in core.tables(2)}
     said = (info.get("params"), info.get("class_params"))
-    scale, n_unknown = trees.number(14, "<d", 1.0), len(info.keys() - _INFO)
+    scale, n_unknown = trees.number(14, "<d", 1.0), _n_strange(info, _INFO, info, len(grown))
+    size, split = (trees.vector(field, "<i4").astype(np.int64) for field in (2, 1))
+    ends = np.cumsum([0, *(len(one) for one in columns.borders)])
+    position = np.searchsorted(ends, split, side="right") - 1
+    group, bit = np.divmod(split - ends[position], _IN_GROUP)  # of what CatBoost makes of splits when it loads them
+    first = np.cumsum([0, *(-(-len(one) // _IN_GROUP) for one in columns.borders)])[position]
+    repacked = trees.vector(17, "<u4")
+    good = not len(repacked) or np.array_equal(repacked, first + group + ((bit + 1) << 24))
+    if not np.array_equal(trees.vector(3, "<i4"), np.cumsum(size) - size) or trees.length(11) or not good:
+        budget.note("places of its trees and splits")
+    if (unread := core.unread) is not None:
+        budget.note(f"byte {8 + unread}, which nothing refers to")
     return _parts(columns, grown, scale, bias, said, n_unknown, budget)
 
 
-def _cbm_column(table: Table) -> tuple[int, str, str, FloatArray]:
+def _cbm_column(table: Table, index: int, budget: Budget) -> tuple[int, str, str, FloatArray]:
+    if table.number(1, "<i", -1) != index or table.number(0, "<b", 0) not in (0, 1):
+        budget.note(f"index or has_nans of column {index}")
     treatment = int(table.number(5, "<b", 0))
     if not 0 <= treatment < len(_NUMBERED):
         raise CorruptArtifactError("a column of its CatBoost model is malformed")
@@ -378,6 +435,10 @@ def _parts(
 ) -> ModelParts:
     if not grown:
         raise UnsupportedArtifactError("it holds a CatBoost model without trees: train it before saving it")
+    splits = [np.stack((one.splits.feature, one.splits.threshold))[:, one.splits.left >= 0] for one in grown]
+    used = np.unique(np.concatenate([np.unique(one, axis=1) for one in splits], axis=1), axis=1).shape[1]
+    if used != sum(len(borders) for borders in columns.borders):
+        budget.note("borders that no tree tests")
     parameters, classes = (json_content(one.encode(), budget) if isinstance(one, str) and one else one for one in said)
     return ModelParts(
         columns.n_features,

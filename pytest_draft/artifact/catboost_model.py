@@ -28,7 +28,7 @@ import numpy as np
 from pytest_draft.arrays import AnyArray, FloatArray
 from pytest_draft.artifact.boosted_tree import checked_tree
 from pytest_draft.artifact.booster_model import BoosterModel
-from pytest_draft.artifact.budget import Budget, Limits
+from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.catboost_files import Grown, ModelParts, is_catboost, parts_of
 from pytest_draft.artifact.catboost_parameters import LOSSES, WEIGHTS, LeafEstimation, leaf_estimation
 from pytest_draft.artifact.contents import Contents
@@ -59,7 +59,7 @@ _FIRST = (
 )
 
 
-def read_catboost(packed: bytes, limits: Limits) -> BoosterModel | None:
+def read_catboost(packed: bytes, budget: Budget) -> BoosterModel | None:
     """Read a model that CatBoost saved as JSON or cbm; None where the bytes are no such file.
 
     Raises
@@ -73,7 +73,7 @@ def read_catboost(packed: bytes, limits: Limits) -> BoosterModel | None:
     """
     if not is_catboost(packed):
         return None
-    return catboost_in_bytes(packed, Budget(limits, len(packed)), "CatBoost booster")
+    return catboost_in_bytes(packed, budget, "CatBoost booster")
 
 
 def catboost_in_bytes(packed: bytes, budget: Budget, kind: str) -> BoosterModel:

@@ -50,6 +50,9 @@ _KNOWN: dict[str, frozenset[str]] = {
 }
 """Names that are known of each section."""
 
+SECTIONS = frozenset().union(*_KNOWN.values())
+"""All of them."""
+
 _NEEDED: dict[tuple[str, str], tuple[tuple[object, ...], str]] = {
     ("boosting_options", "approx_on_full_history"): ((False,), "scores are of parts of the rows"),
     ("boosting_options", "boosting_type"): (("Plain",), "trees see scores of parts of the rows"),

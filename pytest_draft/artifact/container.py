@@ -7,6 +7,7 @@ import errno
 import io
 import lzma
 import os
+import re
 import stat
 import zlib
 from collections.abc import Callable
@@ -191,8 +192,8 @@ _UNSUPPORTED: tuple[tuple[bytes, str], ...] = (
 )
 
 
-_GZIP_EXTRAS = 4 | 16
-"""Flags of a gzip header: it has extra fields, or a comment."""
+_GZIP_HEADER = re.compile(rb"\x1f\x8b\x08(?:\0.{6}|\x08.{6}[\w.+ -]{1,64}\0)", re.DOTALL)
+"""A gzip header with no more than the file's name."""
 
 
 def unpack(packed: bytes, limits: Limits) -> Stream:
@@ -213,8 +214,10 @@ def unpack(packed: bytes, limits: Limits) -> Stream:
     for magic, name, decompressor in _COMPRESSED:
         if packed.startswith(magic):
             data = _decompress(packed, name, decompressor(limits), limits, limits.unpacked(len(packed)))
-            if name == "gzip" and packed[3:4] and packed[3] & _GZIP_EXTRAS:
-                raise UnsupportedArtifactError("its gzip header has a comment or extra fields: save it with joblib")
+            if name == "gzip" and not _GZIP_HEADER.match(packed):
+                raise UnsupportedArtifactError(
+                    "its gzip header has a comment or extra fields, or a long name: save it with joblib"
+                )
             return Stream(_checked_pickle(data), line_bytes=limits.line_bytes, unpacked=True)
     return Stream(_checked_pickle(packed), line_bytes=limits.line_bytes, unpacked=False)
 

@@ -26,6 +26,7 @@ from pytest_draft.artifact.observations import RowNumbers, under
 from pytest_draft.artifact.outputs import Observed, observe
 from pytest_draft.artifact.private_arrays import trees_of_arrays
 from pytest_draft.artifact.records import Record
+from pytest_draft.artifact.unused import differing, impurities_off
 from pytest_draft.artifact.validate import Nodes, RawTree, check_arguments, checked_nodes, counted, private_tree
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError, one_line
 from pytest_draft.facts.privacy import Mechanism, Privacy
@@ -286,6 +287,8 @@ class ForestReader:
                 )
             if record.cls.name.endswith("Classifier") != self._classifier:
                 raise CorruptArtifactError("estimators_ mixes classifiers and regressors")
+        if (what := differing(records)) is not None:
+            self._budget.note(what, "estimators_", anew=False)
         trees = [Object(record, f"{self._estimator.path}estimators_[*].") for record in records]
         self.parts.extend(trees)
         return trees
@@ -403,7 +406,13 @@ class ForestReader:
                     f"these were removed or changed ({error}): save it as it was trained"
                 ) from None
             return Observed(tuple(replace(one.tree, value=_nothing(one.tree.n_nodes)) for one in nodes), RowNumbers())
-        size = size_of(draws, self._estimator, self._parameters())
+        parameters = self._parameters()
+        criterion = parameters.get("criterion", parameters.get("estimator__criterion"))
+        for one in nodes if self._n_outputs == 1 else ():
+            if len(off := impurities_off(one, criterion)):
+                what = f"impurity of node {off[0]}, which does not follow from its values"
+                self._budget.note(what, f"tree {one.index}", anew=False)
+        size = size_of(draws, self._estimator, parameters)
         return observe(nodes, size, classifier=self._classifier)
 
     def _nodes(self, estimator: Object, index: int, features: IntArray | None, seed: int | None) -> Nodes:

@@ -14,6 +14,9 @@ from pytest_draft.arrays import AnyArray
 from pytest_draft.artifact.budget import Budget
 from pytest_draft.errors import CorruptArtifactError
 
+_WIDEST = 8
+"""Bytes of the widest field."""
+
 _OF_TABLE = 16
 """As how many steps a table counts."""
 
@@ -38,15 +41,19 @@ class Table:
         If the budget is spent.
     """
 
-    def __init__(self, content: bytes, at: int, budget: Budget) -> None:
+    def __init__(self, content: bytes, at: int, budget: Budget, read: list[tuple[int, int]] | None = None) -> None:
         budget.spend_opcode(_OF_TABLE)
         self._content = content
         self._at = at
         self._budget = budget
+        self._read = [(0, 4)] if read is None else read
         self._offsets = at - int(self._number(at, "<i"))
         self._size = int(self._number(self._offsets, "<H"))
-        if self._size < 4 or self._size % 2:
+        if self._size < 4 or self._size % 2 or self._offsets + self._size > len(content):
             raise _damaged()
+        width, *fields = np.frombuffer(content, "<u2", self._size // 2 - 1, self._offsets + 2).tolist()
+        if 0 <= width - max(fields, default=4) <= _WIDEST:
+            self._read.append((self._offsets + 2, self._offsets + 4))
 
     @classmethod
     def root(cls, content: bytes, budget: Budget) -> Table:
@@ -54,6 +61,14 @@ class Table:
         if len(content) < 4:
             raise _damaged()
         return cls(content, int(struct.unpack_from("<I", content)[0]), budget)
+
+    @property
+    def unread(self) -> int | None:
+        """The place of the first byte of the whole buffer that nobody has read and that is not 0; None for none."""
+        rest = np.frombuffer(self._content, np.uint8) != 0
+        for start, end in self._read:
+            rest[start:end] = False
+        return int(np.argmax(rest)) if rest.any() else None
 
     def number(self, field: int, kind: str, default: float) -> float:
         """Return a number.
@@ -86,13 +101,13 @@ class Table:
     def table(self, field: int) -> Table | None:
         """Return a table, None where it is not stored."""
         at = self._field(field)
-        return None if at is None else Table(self._content, at + int(self._number(at, "<I")), self._budget)
+        return None if at is None else Table(self._content, at + int(self._number(at, "<I")), self._budget, self._read)
 
     def tables(self, field: int) -> list[Table]:
         """Return the tables of a vector."""
         start, count = self._limits(field, 4)
         places = range(start, start + 4 * count, 4)
-        return [Table(self._content, at + int(self._number(at, "<I")), self._budget) for at in places]
+        return [Table(self._content, at + int(self._number(at, "<I")), self._budget, self._read) for at in places]
 
     def length(self, field: int) -> int:
         """Return how many items a vector has, of whatever kind; 0 where it is not stored."""
@@ -112,6 +127,7 @@ class Table:
         count = int(self._number(start, "<I"))
         if count * width > len(self._content) - start - 4:
             raise _damaged()
+        self._read.append((start + 4, start + 4 + count * width))
         return start + 4, count
 
     def _field(self, field: int) -> int | None:
@@ -126,6 +142,7 @@ class Table:
         if not 0 <= at <= len(self._content) - struct.calcsize(kind):
             raise _damaged()
         value: float = struct.unpack_from(kind, self._content, at)[0]
+        self._read.append((at, at + struct.calcsize(kind)))
         return value
 
 

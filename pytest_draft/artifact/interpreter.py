@@ -14,7 +14,7 @@ from typing import Any
 
 from pytest_draft.artifact import arrays
 from pytest_draft.artifact.budget import Budget
-from pytest_draft.artifact.calls import CALLS
+from pytest_draft.artifact.calls import CALLS, UNREAD
 from pytest_draft.artifact.container import Stream
 from pytest_draft.artifact.records import Array, Dtype, Global, Items, Mapping, Record
 from pytest_draft.errors import (
@@ -26,6 +26,12 @@ from pytest_draft.errors import (
 )
 
 _PROTOCOLS = range(2, 6)
+
+_WRITTEN_OUT = frozenset(("FLOAT", "GET", "INT", "LONG", "PUT", "STRING", "UNICODE"))
+"""Instructions of protocols 0 and 1, which no writer uses in others: numbers as texts can have more digits."""
+
+_SHORTEST_FRAME, _LONG_WITHOUT_FRAME = 4, 2**16
+"""Bytes from which on something has a frame, and from which on a text or bytes has none."""
 
 _OF_CONTAINER, _OF_CALL = 2, 4
 """Steps besides its own that an instruction takes which makes a container, or calls or makes something."""
@@ -69,6 +75,8 @@ class _Interpreter:
         self._stack: list[Any] = []
         self._marked: list[list[Any]] = []
         self._memo: dict[int, Any] = {}
+        self._first_put = 0
+        self._frame_end: int | None = None
         self._start = stream.tell()
         self._position = self._start
         self._ended = False
@@ -80,6 +88,8 @@ class _Interpreter:
             opcode, argument, position = self._next(instructions)
             self._position = position
             self._budget.spend_opcode()
+            if opcode.name in _WRITTEN_OUT:
+                self._drop([])
             handler = _HANDLERS.get(opcode.name)
             if handler is None:
                 raise self._refused(f"the instruction {opcode.name}, which reaches outside the file")
@@ -145,13 +155,22 @@ class _Interpreter:
         self._drop(self._pop_mark())
 
     def _drop(self, items: list[Any]) -> None:
-        """Note what is thrown away, but for values in which nothing can stand."""
-        self._budget.thrown_away += sum(not (item is None or type(item) in (bool, int, float)) for item in items)
+        """Note values that loading reads and drops."""
+        many = f"{max(1, len(items)):,} values"
+        self._budget.note(f"{many} that loading reads and drops, {self._stream.where(self._position)}")
+
+    def _require(self, usual: bool) -> None:
+        """Note a value that loading does not look at, and that is not the one that a writer gives it."""
+        if not usual:
+            self._drop([])
 
     def _duplicate(self, _: object) -> None:
         self._stack.append(self._stack[-1])
 
     def _put(self, index: int) -> None:
+        if not self._memo:
+            self._first_put = index if index in (0, 1) else 0  # Python 2 began at 1
+        self._require(index == self._first_put + len(self._memo))
         self._memo[index] = self._stack[-1]
 
     def _memoize(self, _: object) -> None:
@@ -168,10 +187,18 @@ class _Interpreter:
         if self._position != self._start:
             raise self._malformed()
 
-    def _frame(self, _: object) -> None:
-        """Frames only help to read ahead."""
+    def _frame(self, length: int) -> None:
+        """Note where a frame ends: frames only help to read ahead, and a wrong length could be anything."""
+        self._end_frame(self._position)
+        self._frame_end = self._stream.tell() + length
+
+    def _end_frame(self, at: int) -> None:
+        """Require that the last frame ended here, or before what is written without one: very little, or very much."""
+        beyond = 0 if self._frame_end is None else at - self._frame_end
+        self._require(0 <= beyond < _SHORTEST_FRAME or beyond >= _LONG_WITHOUT_FRAME)
 
     def _stop(self, _: object) -> None:
+        self._end_frame(self._stream.tell())
         self._ended = True
 
     def _literal(self, value: object) -> None:
@@ -306,6 +333,7 @@ class _Interpreter:
             shown = function.shown if isinstance(function, Global) else "something that is not a name"
             raise self._refused(f"a call of {shown}")
         self._budget.spend_opcode(_OF_CALL)
+        self._require(arrays.is_usual(*arguments[UNREAD.get(function.name, len(arguments)) :]))
         self._stack.append(make(function, arguments, self._budget))
 
     def _new_object(self, _: object) -> None:
@@ -317,6 +345,7 @@ class _Interpreter:
         arguments = self._stack.pop()
         if not isinstance(keywords, Mapping):
             raise self._malformed()
+        self._require(not keywords.pairs)
         self._push_record(self._stack.pop(), arguments)
 
     def _push_record(self, cls: object, arguments: object) -> None:
@@ -334,6 +363,8 @@ class _Interpreter:
     def _build(self, _: object) -> None:
         state = self._stack.pop()
         target = self._stack[-1]
+        if isinstance(target, (Array, Dtype)) and isinstance(state, tuple):
+            self._require(arrays.is_usual(*state[:1], *state[6:]))
         if isinstance(target, Array):
             arrays.fill_array(target, state)
         elif isinstance(target, Dtype):
@@ -349,8 +380,13 @@ class _Interpreter:
 
     def _wrapped_array(self, wrapper: Record) -> Array:
         wrapped = arrays.Wrapped(wrapper)
+        self._require(wrapped.is_usual)
+        self._end_frame(self._stream.tell())
+        self._frame_end = None
         if not wrapped.dtype.is_object:
-            return wrapped.read(self._stream)
+            array = wrapped.read(self._stream)
+            self._require(wrapped.is_usual)
+            return array
         inner = _Interpreter(self._stream, self._budget, nested=True).run()
         if not isinstance(inner, Array) or inner.shape != wrapped.array.shape or inner.items is None:
             raise self._malformed()

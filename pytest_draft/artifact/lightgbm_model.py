@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -49,6 +50,9 @@ _SINGLE = 2.0**-24
 _DOUBLE = 1e-12
 """How far sums and scores in double precision can be off, relative to what is added up: far more than they are."""
 
+_OF_GAINS = 1e-5
+"""How far the gain of a split can be off, relative to the gains that it is the difference of."""
+
 _SIX_DIGITS = 5e-6
 """How far a number printed with six digits can be off, relative to it."""
 
@@ -77,13 +81,15 @@ class _Leaves:
     hessian: FloatArray
     """Shape (n_leaves,). The sum over its rows, in the order of `Tree.leaves`."""
     inner_value: FloatArray
-    """Shape (n_nodes - n_leaves,). Of the inner nodes, with six digits."""
+    inner_weight: FloatArray | None
+    gain: FloatArray | None
+    """`inner_value`, `inner_weight` and `gain`, shape (n_nodes - n_leaves,): of the inner nodes, with six digits."""
     shrinkage: float
     unclear: str | None
     """Why it is not known where it sends rows; None where it is."""
 
 
-def read_lightgbm(packed: bytes, limits: Limits) -> BoosterModel | None:
+def read_lightgbm(packed: bytes, budget: Budget) -> BoosterModel | None:
     """Read a booster that LightGBM saved as text; None where the bytes are no such file.
 
     Raises
@@ -101,7 +107,7 @@ def read_lightgbm(packed: bytes, limits: Limits) -> BoosterModel | None:
         text = packed.decode("utf-8")
     except UnicodeDecodeError:
         raise CorruptArtifactError("its LightGBM text is not UTF-8") from None
-    return lightgbm_in_text(text, Budget(limits, len(packed)), "LightGBM booster")
+    return lightgbm_in_text(text, budget, "LightGBM booster")
 
 
 def lightgbm_in_text(
@@ -177,6 +183,9 @@ class _Reader:
         if not_covered is None:
             equations = _Equations(forest, leaves, self._model.parameters, self._options)
             forest, not_covered = equations.stated(), equations.not_covered
+            for index in equations.unlike:
+                self._budget.note("split_gain or internal_weight, not of its leaves", f"tree {index}", anew=False)
+        self._check_importances()
         opaque = ("(text between the fields)",) if model.not_understood else ()
         not_read = ("feature_importances", "split_gain", *opaque)
         learned = (stored_numbers("feature_infos", self._ranges()),)
@@ -188,6 +197,16 @@ class _Reader:
         text = self._model.pandas_categorical.strip()
         listed = json_content(text.encode(), self._budget) if text else None
         return stored_categories("pandas_categorical", listed)
+
+    def _check_importances(self) -> None:
+        """Note importances that are not the numbers of splits with a gain."""
+        used: Counter[str] = Counter()
+        for tree in self._model.trees:
+            pairs = zip(tree.get("split_feature", "").split(), tree.get("split_gain", "").split(), strict=False)
+            used.update(column for column, gain in pairs if float(gain) > 0)
+        names = self._model.header["feature_names"].split(" ")
+        if set(self._model.importances) != {f"{names[int(column)]}={count}" for column, count in used.items()}:
+            self._budget.note("feature_importances")
 
     def _ranges(self) -> FloatArray:
         """Return the least and the largest value of each column, shape (n_columns, 2); NaN where they are not known."""
@@ -276,7 +295,11 @@ class _Reader:
             unclear = "its leaves hold linear models (linear_tree), which is not covered: train without it"
         splits = Splits(left, right, feature, threshold, missing_left)
         tree = checked_tree(index, splits, self._n_features, value, rows)
-        return tree, _Leaves(hessian, inner_value, shrinkage, unclear)
+        inner_weight, gain = (
+            floats(fields, name, n_inner, where) if n_inner and name in fields else None
+            for name in ("internal_weight", "split_gain")
+        )
+        return tree, _Leaves(hessian, inner_value, inner_weight, gain, shrinkage, unclear)
 
     def _rows_of_first_tree(self) -> int:
         """Return the number of rows of the first tree that says it; 1 where none does: all are constant then."""
@@ -330,6 +353,8 @@ class _Equations:
     ----------
     not_covered : str or None
         Why they do not say it, found while they were put down.
+    unlike : list of int
+        Trees in which what nobody uses does not follow from the rest.
     """
 
     def __init__(self, forest: Forest, leaves: list[_Leaves], parameters: Fields, options: Fields) -> None:
@@ -340,6 +365,8 @@ class _Equations:
         self._said = said
         self._n_scores = said.n_scores
         self.not_covered: str | None = None
+        self.unlike: list[int] = []
+        self._min_gain = _printed(parameters, "min_gain_to_split")[0]
         self._rate, self._rate_off = _printed(parameters, "learning_rate")
         self._l2, self._l2_off = _printed(parameters, "lambda_l2")
         self._from_average = _printed(parameters, "boost_from_average")[0] != 0
@@ -450,7 +477,19 @@ class _Equations:
             if wrong[1:].any():
                 self.not_covered = _VALUES
                 return False
+            self._check_unused(t, tree, own, np.concatenate([sums[:2], np.stack([own.hessian, step * share])], axis=1))
         return True
+
+    def _check_unused(self, t: int, tree: Tree, own: _Leaves, sums: FloatArray) -> None:
+        """Hold what nobody uses of a tree's inner nodes against the sums of hessians and steps of all its nodes."""
+        inner = np.arange(len(own.inner_value))
+        score = (sums[1] / self._rate) ** 2 / (sums[0] + self._l2)
+        below = score[tree.left[inner]] + score[tree.right[inner]]
+        wanted, off = below - score[inner] - self._min_gain, _OF_GAINS * (below + score[inner]) + 1e-9
+        good = own.gain is None or bool((np.abs(own.gain - wanted) <= off + 2 * _SIX_DIGITS * np.abs(own.gain)).all())
+        if own.inner_weight is not None:
+            good &= bool((np.abs(own.inner_weight - sums[0][inner]) <= 4 * _SIX_DIGITS * sums[0][inner])[1:].all())
+        self.unlike += [] if good else [t]
 
     def _statements(self, tree: Tree, own: _Leaves, step: FloatArray) -> Statements:
         leaves, n_leaves = tree.leaves, len(tree.leaves)

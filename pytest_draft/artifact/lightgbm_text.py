@@ -17,10 +17,15 @@ _OF_TREE = frozenset(
     (
         *("num_leaves", "num_cat", "split_feature", "split_gain", "threshold", "decision_type", "left_child"),
         *("right_child", "leaf_value", "leaf_weight", "leaf_count", "internal_value", "internal_weight"),
-        *("internal_count", "cat_boundaries", "cat_threshold", "is_linear", "leaf_const", "num_features"),
-        *("leaf_features", "leaf_coeff", "shrinkage"),
+        *("internal_count", "is_linear", "shrinkage"),
     )
 )
+_OF_OTHER_TREES = {
+    **dict.fromkeys(("cat_boundaries", "cat_threshold"), "num_cat"),
+    **dict.fromkeys(("leaf_const", "num_features", "leaf_features", "leaf_coeff"), "is_linear"),
+}
+"""Fields of trees that split by categories, or whose leaves hold linear models, and which field says so."""
+
 _OF_HEADER = frozenset(
     (
         *("version", "num_class", "num_tree_per_iteration", "label_index", "max_feature_idx", "objective"),
@@ -29,6 +34,14 @@ _OF_HEADER = frozenset(
 )
 _LONGEST_PARAMETER = 4096
 """Characters of a parameter that is kept; a longer one could hold data."""
+
+_MOST_LETTERS = 700
+"""Of the values of all parameters; the longest defaults have some 250."""
+
+_NOT_NUMBERS = ("feature_names", "objective", "version")
+_SIX_DIGITS = ("internal_value", "internal_weight", "split_gain")
+_TOO_LONG = {most: re.compile(rf"(?:^| )(?:\+|-?0\d)|(?:  |^ | $)|[1-9](?:\.?\d){{{most}}}") for most in (6, 17)}
+"""Digits that are lost where so many are read or printed, and spaces that no writer writes."""
 
 _NUMBERS = re.compile(r"[-+.\dEefin]{1,32}(?: [-+.\dEefin]{1,32})*", re.ASCII)
 _WHOLE_NUMBERS = re.compile(r"-?\d{1,18}(?: -?\d{1,18})*", re.ASCII)
@@ -50,6 +63,7 @@ class ModelText:
     """Names of fields that no known version writes."""
     not_understood: int = 0
     """Characters of lines that are no field."""
+    importances: list[str] = field(default_factory=list)
 
 
 def is_lightgbm(packed: bytes) -> bool:
@@ -68,6 +82,8 @@ def model_text(text: str, budget: Budget) -> ModelText:
         If it has too many lines.
     """
     budget.spend_copy(len(text))
+    if not _is_parted(text):
+        budget.note("line ends, or empty lines, of its LightGBM text")
     lines = iter(text.splitlines())
     if next(lines, "") != FIRST_LINE.decode():
         raise UnsupportedArtifactError("it is a model of LightGBM that does not begin as one of trees does")
@@ -89,14 +105,34 @@ def model_text(text: str, budget: Budget) -> ModelText:
             continue
         if name in fields:
             raise CorruptArtifactError(f"its LightGBM text has {one_line(name, 40)} twice in one part")
-        if name in known:
+        if name in known or fields.get(_OF_OTHER_TREES.get(name, ""), "0") != "0":
             fields[name] = value
         else:
             model.unknown.append(name)
     if not ended:
         raise CorruptArtifactError("its LightGBM text is cut off: the line 'end of trees' is missing")
     _read_rest(model, list(lines), budget)
+    for index, one in enumerate([model.header, *model.trees]):
+        for name in one:
+            if name not in _NOT_NUMBERS and _TOO_LONG[6 if name in _SIX_DIGITS else 17].search(one[name]):
+                budget.note(f"digits or spaces of {name}", f"trees[{index - 1}]" if index else "the header")
+    sizes = [len(part) for part in re.split(r"(?m)^(?=Tree=|end of trees)", text.replace("\r", ""))[1:-1]]
+    if model.header.get("tree_sizes", "").split() != list(map(str, sizes)):
+        budget.note("tree_sizes", "the header")
+    if (letters := sum(map(len, model.parameters.values()))) > _MOST_LETTERS:
+        budget.note(f"{letters:,} letters of parameters")
     return model
+
+
+def _is_parted(text: str) -> bool:
+    """Return whether lines end in one way, and empty ones stand before parts alone, and before all trees alike."""
+    plain = text.replace("\r\n", "\n")
+    parts = re.findall(r"\n(\n+)(Tree=)?(.)", plain)
+    at_parts = all(len(gap) <= 2 and (tree or first in "efp") for gap, tree, first in parts)
+    ends_alike = len(text) - len(plain) in (0, plain.count("\n")) and len(f"{plain}.".splitlines()) == 1 + plain.count(
+        "\n"
+    )
+    return at_parts and ends_alike and len({gap for gap, tree, _ in parts[1:] if tree}) <= 1
 
 
 def _read_rest(model: ModelText, lines: list[str], budget: Budget) -> None:
@@ -118,7 +154,7 @@ def _read_rest(model: ModelText, lines: list[str], budget: Budget) -> None:
         elif line.startswith("pandas_categorical:"):
             model.pandas_categorical = line.partition(":")[2]
         elif part == "feature_importances:" and "=" in line:
-            continue
+            model.importances.append(line)
         else:
             model.not_understood += len(line)
 

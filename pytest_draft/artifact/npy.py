@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pytest_draft.artifact.arrays import MAX_FIELDS, decode, new_dtype, set_shape
+from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.records import Array, Dtype
 from pytest_draft.errors import ArtifactNotAllowedError, CorruptArtifactError, UnsupportedArtifactError
 
@@ -16,14 +17,15 @@ _MAGIC = b"\x93NUMPY"
 _LONGEST_HEADER = 10_000
 """Most bytes of a header; NumPy itself refuses longer ones."""
 
+_MOST_SPACES = 128
 _HEADER = re.compile(rb"[\w\s'\",:()\[\]{}<>|=]*", re.ASCII)
 """What a header is written in: no operators, so that it nests no deeper than its brackets."""
 
 _DTYPE = re.compile(r"([<>|=])([biufcSUVMmO])(\d{0,7})(?:\[[\w/]{1,12}\])?", re.ASCII)
 
 
-def read_npy(content: memoryview) -> tuple[Array, Dtype]:
-    """Read an array of numbers, texts or records, as a view of all of a member.
+def read_npy(content: memoryview, budget: Budget) -> tuple[Array, Dtype]:
+    """Read an array of numbers, texts or records, as a view of all of a member; note a header that NumPy writes otherwise.
 
     Raises
     ------
@@ -42,7 +44,12 @@ def read_npy(content: memoryview) -> tuple[Array, Dtype]:
     length = int.from_bytes(head[8:start], "little")
     if length > _LONGEST_HEADER or start + length > len(content):
         raise CorruptArtifactError("an array's header is malformed")
-    described = _described(bytes(content[start : start + length]))
+    header = bytes(content[start : start + length])
+    described = _described(header)
+    usual = "{" + "".join(f"'{name}': {described[name]!r}, " for name in sorted(described)) + "}"
+    spaces = len(header) - len(usual) - 1
+    if head[7] or not 0 <= spaces < _MOST_SPACES or header != usual.encode() + b" " * spaces + b"\n":
+        budget.note("the header of an array")
     array, dtype = Array(), _dtype(described["descr"])
     set_shape(array, described["shape"])
     fortran = described["fortran_order"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -25,19 +26,32 @@ _IN_INTEGERS = {2: 5, 3: 5, 5: 5, 6: 5, 9: 5, 7: 7, 13: 11}
 
 _STRING = 8
 _MOST_DIMENSIONS = 32
-_LONG_TEXT = 200
-"""A table could stand in texts longer than this."""
-
 _MOST_DESCRIBED = 400
 """Most bytes of descriptions of values for each operation; a table could stand in longer ones."""
 
-_KNOWN_OF_MODEL = frozenset((1, 2, 3, 4, 5, 6, 7, 8, 14))
-_KNOWN_OF_GRAPH = frozenset((1, 2, 5, 10, 11, 12, 13))
-_KNOWN_OF_ATTRIBUTE = frozenset((1, 2, 3, 4, 5, 7, 8, 9, 13, 20))
-"""The fields of a ModelProto, a GraphProto and an AttributeProto that are read or known to hold no data."""
-
-_BESIDE = (6, 9, 10)
-"""The fields of a NodeProto that change nothing of what it does: doc_string, metadata_props, device_configurations."""
+_NAME = r"[\w.:/+-]{0,80}"
+_NAMES = (_NAME,)
+_ANY = (None,)
+_TENSOR_TYPE = {1: 20, 2: ({1: ({1: 2**31, 2: _NAME},)},)}
+_TYPE = {1: _TENSOR_TYPE, 4: {1: {1: _TENSOR_TYPE, 5: {1: 20, 2: {1: _TENSOR_TYPE}}}}, 5: {1: 20, 2: {1: _TENSOR_TYPE}}}
+_VALUE = {1: _NAME, 2: _TYPE, 3: ""}
+_GRAPH = {1: _ANY, 2: r"[\w ()]{0,120}", 5: _ANY, 10: "", 11: (_VALUE,), 12: (_VALUE,), 13: (_VALUE,)}
+_MODEL = {
+    1: 32,
+    2: r"[\w ]{0,24}",
+    3: r"[\w.+-]{0,24}",
+    4: _NAME,
+    5: 2**16,
+    6: "",
+    7: _GRAPH,
+    8: ({1: r"[a-z.]{0,32}", 2: 2**10},),
+}
+_NODE = {1: _NAMES, 2: _NAMES, 3: _NAME, 4: _NAME, 5: _ANY, 6: "", 7: _NAME}
+_TENSOR = {1: _ANY, 2: 20, 4: _ANY, 5: _ANY, 6: _ANY, 7: _ANY, 8: _NAME, 9: _ANY, 10: _ANY, 11: _ANY, 12: ""}
+_ATTRIBUTES = {1: 2, 2: 3, 3: 4, 4: 5, 6: 7, 7: 8, 8: 9}
+"""What messages may hold, by the numbers of their fields: texts of a pattern, numbers below a limit, messages; once, but
+for those in a tuple, and whatever is read elsewhere. Last, the field that an attribute of each type has.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +68,10 @@ class NodeAttribute:
     def __init__(self, message: Message) -> None:
         self._message = message
         self.name = message.text(1)
+        field = _ATTRIBUTES.get(message.integer(20), 0)
+        repeated = _ANY if field > 5 else None
+        self.is_opaque = _is_unlike(message, {1: _NAME, 13: "", 20: 20, field: repeated})
+        """Whether it holds graphs of its own, constants that are not read, or something beside what it holds."""
 
     @property
     def integer(self) -> int:
@@ -91,11 +109,6 @@ class NodeAttribute:
         found = self._message.message(5)
         return None if found is None else _tensor(found)
 
-    @property
-    def is_opaque(self) -> bool:
-        """Whether it holds graphs of its own, constants that are not read, or a long text beside what it holds."""
-        return bool(self._message.field_numbers - _KNOWN_OF_ATTRIBUTE) or len(self._message.text(13)) > _LONG_TEXT
-
 
 @dataclass(frozen=True, eq=False)
 class Node:
@@ -107,8 +120,8 @@ class Node:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     attributes: dict[str, NodeAttribute]
-    beside: tuple[memoryview, ...]
-    """What the fields of `_BESIDE` hold, as bytes."""
+    is_opaque: bool
+    """Whether it holds anything beside."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,15 +169,21 @@ def read_graph(packed: bytes, budget: Budget) -> Graph:
     for found in graph.messages(11):
         if (name := found.text(1)) not in constants:  # old files list their constants among the inputs too
             inputs[name] = _width(found)
-    unknown = model.field_numbers - _KNOWN_OF_MODEL | graph.field_numbers - _KNOWN_OF_GRAPH
-    extra = ["(functions, training or fields that are not known)"] * bool(unknown)
+    strange = _is_unlike(model, _MODEL) or any(node.is_opaque for node in nodes)
+    strange |= any(_is_unlike(one, _TENSOR) for one in graph.messages(5))
+    extra = ["(documentation, metadata, functions, training, or fields or names that are not known)"] * strange
     used = {name for node in nodes for name in node.inputs}
     extra += ["(constants that no operation takes)"] * any(name not in used for name in constants)
     extra += ["(descriptions of values)"] * (
         sum(len(part) for part in graph.parts(13)) > _MOST_DESCRIBED * (1 + len(nodes))
     )
-    beside = [*model.parts(6), *model.parts(14), *graph.parts(10), *(part for node in nodes for part in node.beside)]
-    extra += ["(documentation or metadata)"] * any(len(part) > _LONG_TEXT for part in beside)
+    outputs = {name for node in nodes for name in node.outputs}
+    known = {found.text(1) for found in graph.messages(12)} | used
+    extra += ["(operations and values that nothing uses)"] * (
+        any(not known.intersection(node.outputs) for node in nodes)
+        or bool(known - outputs - inputs.keys() - constants.keys() - {""})
+        or any(found.text(1) not in outputs | known for found in graph.messages(13))
+    )
     return Graph(graph.text(2), nodes, inputs, constants, tuple(extra))
 
 
@@ -175,8 +194,30 @@ def _node(message: Message) -> Node:
     if len(attributes) != len(found):
         raise CorruptArtifactError("a node of its ONNX has two attributes of one name")
     inputs, outputs = (tuple(map(as_text, message.parts(number))) for number in (1, 2))
-    beside = tuple(part for number in _BESIDE for part in message.parts(number))
-    return Node(message.text(7), message.text(4), message.text(3), inputs, outputs, attributes, beside)
+    return Node(
+        message.text(7), message.text(4), message.text(3), inputs, outputs, attributes, _is_unlike(message, _NODE)
+    )
+
+
+def _is_unlike(message: Message, pattern: dict[int, Any]) -> bool:
+    """Return whether a message holds what its pattern does not have, or something twice that readers take once."""
+    for number in message.field_numbers:
+        if number not in pattern:
+            return True
+        wanted = pattern[number][0] if isinstance(pattern[number], tuple) else pattern[number]
+        parts = message.parts(number)
+        numbers = message.integers(number) if isinstance(wanted, int) else ()
+        if not isinstance(pattern[number], tuple) and len(parts) + len(numbers) > 1:
+            return True
+        if isinstance(wanted, str):
+            fits = len(numbers) == 0 and all(re.fullmatch(wanted, as_text(part), re.ASCII) for part in parts)
+        elif isinstance(wanted, dict):
+            fits = not any(_is_unlike(inner, wanted) for inner in message.messages(number))
+        else:
+            fits = not isinstance(wanted, int) or all(0 <= one < wanted for one in numbers)
+        if not fits:
+            return True
+    return False
 
 
 def _width(value: Message) -> int | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pytest_draft.arrays import AnyArray
-from pytest_draft.artifact.budget import Budget, Limits
+from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.contents import SMALL, Contents, Stored
 from pytest_draft.artifact.draws import Draws
 from pytest_draft.artifact.forest import Forest
@@ -25,6 +25,16 @@ from pytest_draft.errors import CorruptArtifactError, NotCoveredError, Unsupport
 
 _CLASSIFIER = "TreeEnsembleClassifier"
 _TREES = (_CLASSIFIER, "TreeEnsembleRegressor", "TreeEnsemble")
+_OF_TREES = frozenset(
+    (
+        *("post_transform", "base_values", "classlabels_strings", "classlabels_int64s", "class_weights", "class_ids"),
+        *("class_nodeids", "class_treeids", "class_weights_as_tensor", "base_values_as_tensor", "nodes_falsenodeids"),
+        *("nodes_featureids", "nodes_hitrates", "nodes_missing_value_tracks_true", "nodes_modes", "nodes_nodeids"),
+        *("nodes_treeids", "nodes_truenodeids", "nodes_values", "nodes_values_as_tensor", "nodes_hitrates_as_tensor"),
+    )
+)
+"""The attributes of an ensemble, which are read."""
+
 _SINGLE = ("DecisionTreeClassifier", "ExtraTreeClassifier")
 _SEVERAL = ("RandomForestClassifier", "ExtraTreesClassifier")
 _BAGGING = "BaggingClassifier"
@@ -49,7 +59,7 @@ class OnnxModel:
     not_read: tuple[str, ...]
 
 
-def read_onnx(packed: bytes, limits: Limits) -> OnnxModel:
+def read_onnx(packed: bytes, budget: Budget) -> OnnxModel:
     """Read the forest of an ONNX file, and list all else that it holds.
 
     Raises
@@ -61,7 +71,6 @@ def read_onnx(packed: bytes, limits: Limits) -> OnnxModel:
     ArtifactTooBigError
         If reading it would cross a limit.
     """
-    budget = Budget(limits, len(packed))
     graph = read_graph(packed, budget)
     forest, not_covered, understood = _forest_of(graph, budget)
     arrays = tuple(_arrays(graph, understood))
@@ -82,7 +91,8 @@ def _constants(graph: Graph) -> Iterator[tuple[str, AnyArray | None]]:
             if attribute.is_opaque:
                 yield path, None
             elif node.kind in _TREES:
-                continue
+                if attribute.name not in _OF_TREES:
+                    yield path, None
             elif attribute.labels:
                 yield path, np.array(attribute.texts, dtype=object)
             elif (held := attribute.tensor) is not None and node.kind != "Constant":

@@ -69,11 +69,13 @@ def read(path: str | os.PathLike[str], *, place: str | None = None, limits: Limi
         packed = load(given, limits)
         source.begin(packed)
         size = len(packed)
+        budget = Budget(limits, size)
         if is_archive(packed):
-            found = view(*read_skops(packed, limits), place)
+            root, budget = read_skops(packed, limits)
+            found = view(root, budget, place)
         elif is_onnx(packed):
-            found = view_of_onnx(read_onnx(packed, limits))
-        elif (booster := booster_in(packed, limits)) is not None:
+            found = view_of_onnx(read_onnx(packed, budget))
+        elif (booster := booster_in(packed, budget)) is not None:
             found = view_of_booster(booster)
         elif (text := text_of(packed, limits)) is not None:
             found = view_of_rules(*rule_list_in(text))
@@ -82,10 +84,11 @@ def read(path: str | os.PathLike[str], *, place: str | None = None, limits: Limi
             del packed
             budget = Budget(limits, stream.size, size)
             found = view(interpret(stream, budget), budget, place)
+        account = replace(found.account, unexplained=(*budget.unused, *found.account.unexplained))
         sha256 = source.sha256
         assert sha256 is not None
         not_covered = None if found.not_covered is None else f"{_shown(given)}: {found.not_covered}"
-        return Artifact(given, sha256, size, **vars(replace(found, not_covered=not_covered)))
+        return Artifact(given, sha256, size, **vars(replace(found, not_covered=not_covered, account=account)))
 
 
 class _Source:

@@ -8,12 +8,14 @@ interpreter refuses to call is refused here too.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from pytest_draft.artifact.arrays import set_shape
 from pytest_draft.artifact.budget import Budget, Limits
 from pytest_draft.artifact.calls import CALLS
+from pytest_draft.artifact.json_text import is_as_written
 from pytest_draft.artifact.npy import read_npy
 from pytest_draft.artifact.records import Array, Dtype, Global, Items, Mapping, Record
 from pytest_draft.artifact.zip_archive import MAGIC, Archive
@@ -31,13 +33,25 @@ _SPARSE = ("csr", "csc", "coo", "bsr", "dia")
 _LONGEST_NUMBER = 400
 """Most characters of a dictionary's key that is a number."""
 
-_KEYS = frozenset(
-    (
-        *("__class__", "__id__", "__loader__", "__module__", "__reduce__", "_skops_version", "content", "file"),
-        *("is_json", "key_types", "protocol", "shape", "type"),
-    )
+_KEYS: dict[str, set[str]] = {
+    "JsonNode": {"content", "is_json"},
+    "DictNode": {"content", "key_types"},
+    "NdArrayNode": {"content", "file", "shape", "type"},
+    "SparseMatrixNode": {"file", "type"},
+    "CachedNode": set(),
+    **dict.fromkeys(("BytesNode", "BytearrayNode"), {"file"}),
+}
+"""What nodes hold besides their class and number; all others a content, or a way to be made. Loading drops the rest."""
+
+_FILE = re.compile(r"(?:\d{1,20}|[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})(?:\.np[yz]|\.bin)?", re.ASCII)
+"""What skops calls a member: by a node's number, or at random."""
+
+_PLAIN = re.compile(
+    r"builtins\.(?:slice|bytes|bytearray)|numpy\.ma\.(?:core\.)?MaskedArray|"
+    r"numpy\.(?:ndarray|memmap|dtype|bool_?|(?:u?int|float|complex)\d{1,3}|(?:str|bytes|void|longdouble|datetime64)_?)"
 )
-"""What a node holds: loading drops everything else."""
+_WITHOUT_CLASS = ("NdArrayNode", "MaskedArrayNode", "DTypeNode", "SliceNode", "BytesNode", "BytearrayNode")
+"""The class of a node whose loader says all that is to be known."""
 
 Node = dict[str, Any]
 _Kind = TypeVar("_Kind")
@@ -65,6 +79,11 @@ def read_skops(packed: bytes, limits: Limits) -> tuple[object, Budget]:
     if type(protocol) is not int or protocol not in _PROTOCOLS:
         shown = protocol if type(protocol) is int and abs(protocol) < 10**6 else "that is not known"
         raise UnsupportedArtifactError(f"it has a skops protocol {shown}; supported are 0 to {_PROTOCOLS[-1]}")
+    if not archive.is_as_written:
+        budget.note("headers or directory of the archive")
+    more = {name: schema.pop(name) for name in ("protocol", "_skops_version") if name in schema}
+    if not re.fullmatch(r"[\w.+]{1,24}", str(more.get("_skops_version", "0")), re.ASCII):
+        budget.note("the version in its schema.json")
     root = _SchemaReader(archive, budget).node(schema)
     if archive.unread:
         raise CorruptArtifactError(
@@ -83,6 +102,8 @@ def _parsed(text: memoryview, budget: Budget, most: int) -> Node:
         node = json.loads(content.decode("utf-8"), object_pairs_hook=_unique)
     except ValueError:
         raise CorruptArtifactError("its schema.json is not JSON: copy or save it again") from None
+    if not is_as_written(content):
+        budget.note("spaces between the values of its schema.json")
     if type(node) is not dict:
         raise CorruptArtifactError("its schema.json is not an object")
     return node
@@ -102,6 +123,7 @@ class _SchemaReader:
         self._archive = archive
         self._budget = budget
         self._made: dict[int, tuple[Node, object]] = {}
+        self._single: dict[object, int] = {}
         self._files: dict[str, tuple[Array, Dtype]] = {}
 
     def node(self, node: object) -> object:
@@ -109,10 +131,10 @@ class _SchemaReader:
         self._budget.spend_opcode()
         if type(node) is not dict:
             raise _malformed()
-        self._budget.thrown_away += len(node.keys() - _KEYS)
         loader, number = node.get("__loader__"), node.get("__id__")
         if type(loader) is not str or not (number is None or type(number) is int):
             raise _malformed()
+        self._note_unused(node, loader)
         if loader == "JsonNode":
             return self._atom(node)
         if loader == "CachedNode":
@@ -129,6 +151,22 @@ class _SchemaReader:
         if number is not None:
             self._made[number] = (node, value)
         return value
+
+    def _note_unused(self, node: Node, loader: str) -> None:
+        """Note what loading does not look at in a node, and is not as skops writes it."""
+        others = node.keys() - _KEYS.get(loader, {"content", "__reduce__"})
+        odd = len(others - {"__class__", "__id__", "__loader__", "__module__"}) + (
+            node.get("is_json", True) is not True
+        )
+        odd += type(node.get("file")) is str and not _FILE.fullmatch(node["file"])
+        cls, number = f"{node.get('__module__')}.{node.get('__class__')}", node.get("__id__")
+        if loader == "JsonNode" or loader in _WITHOUT_CLASS:
+            odd += cls != "builtins.str" if loader == "JsonNode" else not _PLAIN.fullmatch(cls)
+        # Numbers are addresses: of a class, and of None, there is one.
+        single = (cls, node.get("content")) if loader == "TypeNode" or node.get("content") == "null" else number
+        odd += type(number) is int and (number % 8 != 0 or self._single.setdefault(single, number) != number)
+        if odd:
+            self._budget.note("values that loading reads and drops", _SCHEMA)
 
     def _are_same(self, one: object, other: object) -> bool:
         """Return whether two nodes describe the same: skops writes an object wherever it stands, and loads the first.
@@ -178,6 +216,8 @@ class _SchemaReader:
             raise _malformed() from None
         if not (value is None or type(value) in (bool, int, float, str)):
             raise _malformed()
+        if json.dumps(value) != content:
+            self._budget.note("spaces or digits", _SCHEMA)
         return self._checked_integer(value)
 
     def _checked_integer(self, value: object) -> object:
@@ -282,7 +322,7 @@ class _SchemaReader:
         if node.get("type") != "numpy":
             raise _malformed()
         if name not in self._files:
-            self._files[name] = read_npy(self._archive.read(name))
+            self._files[name] = read_npy(self._archive.read(name), self._budget)
         known, dtype = self._files[name]
         array = Array()
         array.shape, array.data = known.shape, known.data
@@ -325,7 +365,9 @@ class _SchemaReader:
         content = self._archive.read(_field(node, "file", str))
         inner = Archive(bytes(content), self._budget.limits)
         self._budget.spend_copy(len(content) + inner.size)
-        parts = {name.removesuffix(".npy"): read_npy(inner.read(name))[0] for name in inner.names}
+        if not inner.is_as_written:
+            self._budget.note("headers or directory of a sparse matrix's archive")
+        parts = {name.removesuffix(".npy"): read_npy(inner.read(name), self._budget)[0] for name in inner.names}
         layout, shape = (parts.pop(name, Array()).data for name in ("format", "shape"))
         if layout is None or shape is None or shape.dtype.kind not in "iu" or shape.size > 32:
             raise CorruptArtifactError("a sparse matrix is malformed")

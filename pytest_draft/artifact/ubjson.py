@@ -107,6 +107,8 @@ class _Decoder:
         count = self._length(self._take(1))
         if kind is None:
             return self._begun([], count)
+        if kind == _NUMBERS[b"D"]:
+            self._budget.note("numbers in double precision, which XGBoost writes in single", f"byte {self._at}")
         size = count * kind.itemsize
         if size > len(self._packed) - self._at:
             raise self._corrupt("a list that is longer than the rest of it")

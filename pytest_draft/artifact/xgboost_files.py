@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from pytest_draft.artifact.booster_model import BoosterModel
-from pytest_draft.artifact.budget import Budget, Limits
+from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.json_text import json_content
 from pytest_draft.artifact.ubjson import decode
 from pytest_draft.artifact.xgboost_model import booster_of
@@ -21,7 +21,7 @@ _INSIDE = b"gradient_booster"
 _OLD = (b"binf", b"bs64", b"CONFIG-offset:")
 
 
-def read_xgboost(packed: bytes, limits: Limits) -> BoosterModel | None:
+def read_xgboost(packed: bytes, budget: Budget) -> BoosterModel | None:
     """Read a booster that XGBoost saved by ``save_model``; None where the bytes are no such file.
 
     Raises
@@ -35,7 +35,7 @@ def read_xgboost(packed: bytes, limits: Limits) -> BoosterModel | None:
     """
     if not is_xgboost(packed):
         return None
-    return booster_in_bytes(packed, Budget(limits, len(packed)), "XGBoost booster")
+    return booster_in_bytes(packed, budget, "XGBoost booster")
 
 
 def is_xgboost(packed: bytes) -> bool:
@@ -64,7 +64,7 @@ def booster_in_bytes(packed: bytes, budget: Budget, kind: str, **known: Any) -> 
         raise UnsupportedArtifactError(
             "it holds a booster of XGBoost in a format that XGBoost has given up: load it and save it again as .json"
         )
-    content = decode(packed, budget) if _UBJSON.match(packed) else json_content(packed, budget, finite=False)
+    content = decode(packed, budget) if _UBJSON.match(packed) else json_content(packed, budget, finite=False, digits=9)
     if not isinstance(content, dict):
         raise CorruptArtifactError("its booster is no object of JSON")
     config = content.get("Config") if "Model" in content else None

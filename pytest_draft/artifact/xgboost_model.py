@@ -20,7 +20,7 @@ from pytest_draft.artifact.xgboost_rates import rates_of
 from pytest_draft.artifact.xgboost_settings import NEWEST, OLDEST, stated_rates, takes_all_rows, tree_settings, unusual
 from pytest_draft.artifact.xgboost_sums import Link, base_score, counted_in, statements_of, statements_of_values
 from pytest_draft.artifact.xgboost_trees import read_tree
-from pytest_draft.artifact.xgboost_unread import unread
+from pytest_draft.artifact.xgboost_unread import unlike_sums, unread
 from pytest_draft.errors import ArtifactTooBigError, CorruptArtifactError, UnsupportedArtifactError, one_line
 
 _OBJECTIVES: dict[str, tuple[Loss, Link]] = {
@@ -181,7 +181,10 @@ def booster_of(
         n_samples=counted.n_rows if once and not is_bare else None,
         sklearn_version=None,
     )
-    not_read = tuple(sorted({one_line(path, 120) for path in unread(parts.whole, config, stored)}))
+    others = unread(parts.whole, config, stored, n_features, max(1, in_parallel) * n_scores)
+    if rates is not None and not is_bare and reason is None:
+        others |= set(unlike_sums(trees, rates))
+    not_read = tuple(sorted({one_line(path, 120) for path in others}))
     categories = stored_categories("cats", list(_categories(parts.booster.get("cats"))))
     contents = Contents(categories, opaque=not_read, learned=_conditions(forest))
     return BoosterModel(forest, reason, not_read, contents)

@@ -40,6 +40,9 @@ _UPDATERS = frozenset(
         *("sync", "grow_fast_histmaker"),
     )
 )
+SETTINGS = _HARMLESS | _NEUTRAL.keys() | _UPDATERS
+"""What is known by name."""
+
 _STATED = ("lambda", "reg_lambda")
 _RATES = ("eta", "learning_rate")
 

@@ -16,6 +16,7 @@ from pytest_draft.artifact.validate import is_sound
 from pytest_draft.artifact.xgboost_parts import has_text, numbers, part, whole
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError
 
+_NO_PARENT = 2**31 - 1
 _ADDS_UP = 1e-4
 """How far a sum of hessians may be off its children's, relative to it: many times what single precision makes of it."""
 
@@ -32,6 +33,8 @@ class XGBoostTree:
     """Shape (n_nodes,). ``base_weights``: of inner nodes -G / (H + lambda), with G and H the sums of gradients and
     hessians; at leaves in general what the leaf adds.
     """
+    gain: FloatArray
+    """Shape (n_nodes,). ``loss_changes``: what a split gains; 0 at leaves."""
 
     def __repr__(self) -> str:
         return f"<XGBoostTree: {self.tree.n_nodes} nodes>"
@@ -101,6 +104,21 @@ def read_tree(content: object, index: int, n_features: int, budget: Budget) -> X
     lists.require(~inner | np.isfinite(threshold), "its threshold is not a number")
     default_left = lists.integers("default_left")
     lists.require(~inner | (default_left == 0) | (default_left == 1), "where it sends missing values is not yes or no")
+    split, parent, gain = (
+        np.flatnonzero(inner & reached),
+        np.full(n_nodes, _NO_PARENT),
+        lists.unread("loss_changes", 0.0),
+    )
+    parent[left[split]] = parent[right[split]] = split
+    for what, good in (
+        ("parents", lists.unread("parents", parent) == parent),
+        ("split_type", lists.unread("split_type", 0.0) == 0),
+        ("the split of a leaf", inner | ((gain == 0) & (default_left == 0) & (feature == 0))),
+    ):
+        if not (good | ~reached).all():
+            budget.note(f"{what}, node {int(np.argmin(good | ~reached))}", path)
+    if n_deleted:
+        budget.note("nodes that pruning left (train it with tree_method='hist')", path, anew=False)
     place = np.zeros(n_nodes, np.int64)
     place[order] = np.arange(len(order))
     inner = inner[order]
@@ -119,7 +137,7 @@ def read_tree(content: object, index: int, n_features: int, budget: Budget) -> X
     for array in vars(tree).values():
         if isinstance(array, np.ndarray):
             array.setflags(write=False)
-    return XGBoostTree(tree, hessian[order], step[order])
+    return XGBoostTree(tree, hessian[order], step[order], gain[order])
 
 
 class _Lists:
@@ -135,6 +153,11 @@ class _Lists:
         if array is None:
             raise CorruptArtifactError(f"{self._path}: {name} does not have a number for each of its nodes")
         return array
+
+    def unread(self, name: str, otherwise: Any) -> FloatArray:
+        """Return numbers that nobody needs; what stands for them where there are none, or others."""
+        found = numbers(self._content.get(name), self._n_nodes, "biuf")
+        return np.full(self._n_nodes, otherwise) if found is None else found.astype(np.float64)
 
     def integers(self, name: str) -> IntArray:
         """Return whole numbers."""

@@ -1,4 +1,4 @@
-"""What stands in an XGBoost model, and is neither read nor too small to hold data."""
+"""What stands in an XGBoost model, and is neither read nor as XGBoost writes it."""
 
 from __future__ import annotations
 
@@ -7,41 +7,41 @@ from typing import Any
 
 import numpy as np
 
-_KNOWN = {
-    "": frozenset(("learner", "version")),
-    "learner": frozenset(
-        ("attributes", "feature_names", "feature_types", "gradient_booster", "learner_model_param", "objective")
-    ),
-    "learner.gradient_booster": frozenset(("model", "name", "gbtree", "weight_drop")),
-    "learner.gradient_booster.model": frozenset(
-        ("cats", "gbtree_model_param", "iteration_indptr", "tree_info", "trees")
-    ),
-}
-"""What each object of a model has."""
+from pytest_draft.artifact.json_text import anything, are_settings, unlike
+from pytest_draft.artifact.xgboost_parts import numbers
+from pytest_draft.artifact.xgboost_rates import Rates
+from pytest_draft.artifact.xgboost_settings import SETTINGS
+from pytest_draft.artifact.xgboost_trees import XGBoostTree
 
-_OF_TREE = frozenset(
-    (
-        *("base_weights", "default_left", "id", "left_children", "loss_changes", "parents", "right_children"),
-        *("split_conditions", "split_indices", "split_type", "sum_hessian", "tree_param"),
-    )
+_GAIN = 4e-6
+"""How far a gain is off in single precision, relative to what it is the difference of."""
+
+_MOST_IN_CONFIG, _MOST_LETTERS = 256, 900
+"""Names and values in a configuration, and letters of those that are not known; 1.7 writes 192 and 700."""
+
+_WHOLE = r"\d{1,9}"
+_NUMBER = r"-?\d{0,9}\.?\d{0,20}(?:[eE][-+]?\d{1,3})?"
+_NUMBERS = rf"\[?{_NUMBER}(?:,{_NUMBER})*\]?"
+_TREE = dict.fromkeys(("categories", "categories_nodes", "categories_segments", "categories_sizes"), [])
+_LISTS = (
+    *("base_weights", "default_left", "left_children", "loss_changes", "parents", "right_children"),
+    *("split_conditions", "split_indices", "split_type", "sum_hessian"),
 )
-_CATEGORIES = frozenset(("categories", "categories_nodes", "categories_segments", "categories_sizes"))
-_OF_NODE = ("loss_changes", "parents", "split_type")
-"""Lists of a number for each node that nobody needs."""
-
-_FEW = 32
-"""Most values of an object or a list that is too small to hold data."""
-
-_SHORT = 200
-"""Most letters of a text that is."""
-
-_MOST_DEEP = 8
-_MOST_LETTERS = 1_000
-_MOST_IN_CONFIG = 20_000
-"""Most letters of all that is small in one place, written out; a configuration has some 6,000."""
+_LEARNER = {
+    "attributes": {
+        **{"best_iteration": _WHOLE, "best_ntree_limit": _WHOLE, "best_score": _NUMBER},
+        "scikit_learn": r'[\w{}": ,.-]{0,400}',
+    },
+    "feature_names": anything,
+    "feature_types": [r"float|int|i|q|c|quantitative|indicator"],
+    "learner_model_param": dict.fromkeys(
+        ("base_score", "boost_from_average", "num_class", "num_feature", "num_target"), _NUMBERS
+    ),
+    "objective": {"name": anything, "*": {"*": _NUMBER}},
+}
 
 
-def unread(model: Mapping[str, Any], config: object, trees: list[Any]) -> set[str]:
+def unread(model: Mapping[str, Any], config: object, trees: list[Any], n_features: int, per_round: int) -> set[str]:
     """Return the paths of what is not read in a model, and in the configuration beside it.
 
     Parameters
@@ -50,74 +50,41 @@ def unread(model: Mapping[str, Any], config: object, trees: list[Any]) -> set[st
         Which has been read.
     trees : list
         Its trees, as they stand in it.
+    n_features, per_round : int
+        Numbers of columns, and of trees in each round.
     """
-    learner = model["learner"]
-    booster = learner["gradient_booster"]
-    objects = {
-        "": model,
-        "learner": learner,
-        "learner.gradient_booster": booster,
-        "learner.gradient_booster.model": booster.get("gbtree", booster).get("model", {}),
+    inside = {
+        "cats": {"enc": [], "feature_segments": [], "sorted_idx": []},
+        "gbtree_model_param": {"num_parallel_tree": _WHOLE, "num_trees": _WHOLE, "size_leaf_vector": r"[01]"},
+        "iteration_indptr": list(range(0, len(trees) + 1, per_round)),
+        **{"tree_info": anything, "trees": anything},
     }
-    found: set[str] = set()
-    for path, holder in objects.items():
-        dotted = f"{path}." if path else ""
-        found.update(f"{dotted}{name}" for name in holder if name not in _KNOWN[path])
-    looked_at = [
-        *((f"learner.{name}", learner.get(name)) for name in ("attributes", "learner_model_param", "objective")),
-        *((f"learner.feature_types[{index}]", one) for index, one in enumerate(_items(learner.get("feature_types")))),
-        *((f"learner.gradient_booster.model.{name}", objects["learner.gradient_booster.model"].get(name))
-          for name in ("cats", "gbtree_model_param")),
-        ("Config", config),
-    ]  # fmt: skip
-    for path, value in looked_at:
-        large = set(_large(path, value))
-        most = _MOST_IN_CONFIG if path == "Config" else _MOST_LETTERS
-        found |= large or ({path} if len(repr(value)) > most else set())
-    indptr = objects["learner.gradient_booster.model"].get("iteration_indptr")
-    if len(_items(indptr)) > len(trees) + 1 or not _is_plain(indptr):
-        found.add("learner.gradient_booster.model.iteration_indptr")
-    if len(_items(booster.get("weight_drop"))) > len(trees) or not _is_plain(booster.get("weight_drop")):
-        found.add("learner.gradient_booster.weight_drop")
-    for tree in trees:
-        found.update(f"trees[*].{name}" for name in tree if name not in _OF_TREE | _CATEGORIES)
-        found.update(f"trees[*].{name}" for name in _CATEGORIES if len(_items(tree.get(name))))
-        found.update(large for large in _large("trees[*].tree_param", tree.get("tree_param")))
-        n_nodes = len(_items(tree.get("left_children")))
+    booster = {"gbtree": {"model": inside, "name": "gbtree"}, "model": inside, "name": "gbtree|dart"}
+    booster["weight_drop"] = [lambda value: type(value) in (int, float)]
+    version = lambda value: len(value) <= 3 and all(type(one) is int and 0 <= one < 1000 for one in value)  # noqa: E731
+    found = set(unlike(model, {"learner": {**_LEARNER, "gradient_booster": booster}, "version": version}))
+    if config is not None and not are_settings(config, _MOST_IN_CONFIG, _MOST_LETTERS, SETTINGS):
+        found.add("Config")
+    sizes = {"num_deleted": _WHOLE, "num_feature": f"{n_features}|0", "num_nodes": _WHOLE, "size_leaf_vector": r"[01]"}
+    for index, tree in enumerate(trees):
+        n_nodes = len(tree["left_children"])
         found.update(
-            f"trees[*].{name}"
-            for name in _OF_NODE
-            if len(_items(tree.get(name))) > n_nodes or not _is_plain(tree.get(name))
+            unlike(tree, {**_TREE, **dict.fromkeys(_LISTS, anything), "id": index, "tree_param": sizes}, "trees[*]")
         )
-        if isinstance(tree.get("id"), (str, list, dict, np.ndarray)):
-            found.add("trees[*].id")
+        found.update(
+            f"trees[*].{name}" for name in _LISTS if name in tree and numbers(tree[name], n_nodes, "biuf") is None
+        )
     return found
 
 
-def _items(value: object) -> Any:
-    return value if isinstance(value, (list, np.ndarray)) else ()
-
-
-def _is_plain(value: object) -> bool:
-    """Return whether a value is missing, or a list of numbers."""
-    if value is None or isinstance(value, np.ndarray):
-        return True
-    return isinstance(value, list) and all(type(one) in (int, float, bool) for one in value)
-
-
-def _large(path: str, value: object, deep: int = 0) -> Iterator[str]:
-    """Yield the paths of what is large in a value."""
-    if isinstance(value, str):
-        large = len(value) > _SHORT
-    elif isinstance(value, (dict, list, np.ndarray)):
-        large = len(value) > _FEW or deep > _MOST_DEEP
-    else:
-        large = isinstance(value, int) and value.bit_length() > 64
-    if large:
-        yield path
-    elif isinstance(value, dict):
-        for name, inner in value.items():
-            yield from _large(f"{path}.{name}", inner, deep + 1)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _large(f"{path}[*]", inner, deep + 1)
+def unlike_sums(trees: list[XGBoostTree], rates: Rates) -> Iterator[str]:
+    """Yield gains and weights of leaves, which nobody reads, that do not follow from sums in a tree."""
+    for index, one in enumerate(trees):
+        tree, inner, leaf = one.tree, one.inner, one.tree.value[:, 0]
+        step = np.where(tree.left < 0, leaf / rates.learning_rate, one.step)
+        score = step**2 * (one.hessian + rates.reg_lambda)
+        below = score[tree.left[inner]] + score[tree.right[inner]]
+        far = np.abs(one.gain[inner] - below + score[inner]) > _GAIN * (below + score[inner]) + 1e-9
+        other = np.minimum(np.abs(one.step - leaf), np.abs(one.step - step)) > _GAIN * np.abs(step) + 1e-12
+        if far.any() or other[tree.left < 0].any():
+            yield f"trees[{index}].{'loss_changes' if far.any() else 'base_weights'}"

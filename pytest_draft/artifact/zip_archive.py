@@ -20,7 +20,11 @@ _HEADER = struct.Struct("<4s5H3L2H")
 _DESCRIPTOR = 24
 """Most bytes between two members: what a writer adds that could not go back in the file."""
 
-_ENCRYPTED = 0x1
+_IN_DIRECTORY = struct.Struct("<4s2B5H3L5H2L")
+_LONGEST_WRITING = 3600
+"""Seconds from the first member's date to the last one's."""
+
+_ENCRYPTED, _LONG = 0x1, 2**32 - 1
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)
 
 
@@ -36,6 +40,8 @@ class Archive:
     ----------
     size : int
         Bytes of all members together, unpacked.
+    is_as_written : bool
+        Whether headers, directory and what is between are what `zipfile` writes, so that nothing else stands there.
 
     Raises
     ------
@@ -67,6 +73,7 @@ class Archive:
         if self.size > limit:
             raise ArtifactTooBigError(f"its {len(packed)} bytes unpack to more than {limit} bytes")
         self._starts = self._checked_places(infos, end)
+        self.is_as_written = self._is_as_written(infos, end)
         self._read: dict[str, memoryview] = {}
 
     def __contains__(self, name: str) -> bool:
@@ -105,6 +112,30 @@ class Archive:
             raise CorruptArtifactError(f"its member {one_line(name, 80)} is damaged: copy or save it again")
         self._read[name] = content
         return content
+
+    def _is_as_written(self, infos: list[zipfile.ZipInfo], end: int) -> bool:
+        """Return whether what stands around the members is as `zipfile` writes it, at one time and of all alike."""
+        entries, seconds = [], []
+        at, good = 0, len({(i.create_version, i.create_system, i.compress_type, i.external_attr) for i in infos}) < 2
+        for info in infos:
+            year, month, day, hour, minute, second = info.date_time
+            seconds.append((((year * 12 + month) * 31 + day) * 24 + hour) * 3600 + minute * 60 + second)
+            when = hour << 11 | minute << 5 | second // 2, (year - 1980) << 9 | month << 5 | day
+            name, sizes = info.filename.encode(), (info.compress_size, info.file_size)
+            known = info.extract_version, info.flag_bits, info.compress_type, *when, info.CRC
+            plain = _HEADER.pack(MAGIC[0], *known, *sizes, len(name), 0) + name
+            long = _HEADER.pack(MAGIC[0], *known, _LONG, _LONG, len(name), 20) + name
+            start = self._starts[info.filename]
+            good &= self._packed[at:start] in (plain, long + struct.pack("<2H2Q", 1, 16, *sizes[::-1]))
+            alike = _ENTRY, info.create_version, info.create_system
+            entries.append(
+                _IN_DIRECTORY.pack(*alike, *known, *sizes, len(name), *[0] * 4, info.external_attr, at) + name
+            )
+            at = start + info.compress_size
+        directory = b"".join(entries)
+        last = struct.pack("<4s4H2LH", MAGIC[1], 0, 0, len(infos), len(infos), len(directory), end, 0)
+        at_once = not seconds or (seconds == sorted(seconds) and seconds[-1] - seconds[0] <= _LONGEST_WRITING)
+        return good and at_once and self._packed[end:] == directory + last
 
     def _checked_places(self, infos: list[zipfile.ZipInfo], end: int) -> dict[str, int]:
         """Return where the bytes of each member start; they follow each other with nothing between."""

@@ -8,6 +8,7 @@ hardly make it: two columns of zeros and ones are easily equal, two columns of b
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pytest_draft.arrays import AnyArray
 from pytest_draft.artifact import Artifact
@@ -144,7 +145,7 @@ def _kept(artifact: Artifact, n_rows: int | None, met: SingleValues | None) -> t
 
 
 def _shown(place: Place) -> Place:
-    return Place(one_line(place.path), one_line(place.owner, 120), one_line(place.what, 120))
+    return replace(place, path=one_line(place.path), owner=one_line(place.owner, 120), what=one_line(place.what, 160))
 
 
 def _rows_of(model: Forest | RuleList) -> int | None:

@@ -70,6 +70,8 @@ class Place:
     """The class of the object that it stands in."""
     what: str
     """Its type and size."""
+    anew: bool = False
+    """Whether it is gone where the model is loaded and written anew, byte by byte as a writer would."""
 
 
 @dataclass(frozen=True)
@@ -134,11 +136,17 @@ class StoredFacts:
                 f"linear model, a forest), or save the forest alone ({HOW_ALONE})"
             )
         if self.unexplained:
-            return f"nothing explains {_named(self.unexplained)}; delete it, or save the forest alone ({HOW_ALONE})"
+            remedy = _ANEW if all(place.anew for place in self.unexplained) else _DELETED
+            return f"nothing explains {_named(self.unexplained)}; {remedy}"
         return None
 
 
 HOW_ALONE = "docs/how-to/pipelines.md, what stands beside a forest"
+_DELETED = f"delete it, or save the forest alone ({HOW_ALONE})"
+_ANEW = (
+    "anything could be hidden there: write the model anew (python -m pytest_draft harden MODEL NEW.joblib --level none; "
+    "a library's own format: load it, and save it again)"
+)
 _MOST_NAMED = 3
 
 
