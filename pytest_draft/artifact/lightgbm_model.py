@@ -26,7 +26,7 @@ import numpy as np
 from pytest_draft.arrays import FloatArray
 from pytest_draft.artifact.boosted_tree import STEPS, Splits, checked_tree
 from pytest_draft.artifact.booster_model import BoosterModel
-from pytest_draft.artifact.budget import Budget, Limits
+from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.contents import Contents, Stored, stored_categories, stored_numbers
 from pytest_draft.artifact.draws import Draws
 from pytest_draft.artifact.forest import Forest, Tree

@@ -5,8 +5,8 @@ Whoever writes a file honestly gives each such byte one value. Any other could b
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -40,7 +40,7 @@ def unused_in(data: AnyArray, *, best_first: bool) -> Iterator[str]:
     best_first : bool
         Whether it may be of a tree grown so: leaves then keep where their best split sent missing values.
     """
-    fields = data.dtype.fields or {}
+    fields: Mapping[str, Any] = data.dtype.fields or {}
     if data.dtype.kind == "b" or fields:
         raw = data.ravel("K").view(np.uint8).reshape(data.size, data.dtype.itemsize)
         owned = {at + byte for kind, at, *_ in fields.values() for byte in range(kind.itemsize)}

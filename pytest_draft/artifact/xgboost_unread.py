@@ -22,7 +22,9 @@ _MOST_IN_CONFIG, _MOST_LETTERS = 256, 900
 _WHOLE = r"\d{1,9}"
 _NUMBER = r"-?\d{0,9}\.?\d{0,20}(?:[eE][-+]?\d{1,3})?"
 _NUMBERS = rf"\[?{_NUMBER}(?:,{_NUMBER})*\]?"
-_TREE = dict.fromkeys(("categories", "categories_nodes", "categories_segments", "categories_sizes"), [])
+_TREE: dict[str, Any] = {
+    name: [] for name in ("categories", "categories_nodes", "categories_segments", "categories_sizes")
+}
 _LISTS = (
     *("base_weights", "default_left", "left_children", "loss_changes", "parents", "right_children"),
     *("split_conditions", "split_indices", "split_type", "sum_hessian"),

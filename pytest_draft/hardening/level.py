@@ -10,7 +10,7 @@ from pytest_draft.errors import UsageError, one_line
 
 MOST_DECIMALS = 6
 DEFAULT = "counts"
-_NAMES = ("seeds", "counts", "decimals", "labels")
+_NAMES = ("none", "seeds", "counts", "decimals", "labels")
 
 
 @total_ordering
@@ -19,7 +19,7 @@ class Level:
     """How much is taken out of a model; each level includes those before it."""
 
     name: str
-    """One of "seeds", "counts", "decimals", "labels"."""
+    """One of "none", "seeds", "counts", "decimals", "labels"; "none" only leaves out what nobody reads."""
     decimals: int | None = None
     """Of leaf fractions, for ``decimals`` alone."""
 
@@ -30,7 +30,7 @@ class Level:
         return _NAMES.index(self.name) < _NAMES.index(other.name)
 
 
-SEEDS, COUNTS, LABELS = Level("seeds"), Level("counts"), Level("labels")
+NONE, SEEDS, COUNTS, LABELS = Level("none"), Level("seeds"), Level("counts"), Level("labels")
 
 
 def level_of(text: str | Level) -> Level:
@@ -43,12 +43,12 @@ def level_of(text: str | Level) -> Level:
     """
     if isinstance(text, Level):
         return text
-    if text in ("seeds", "counts", "labels"):
+    if text in ("none", "seeds", "counts", "labels"):
         return Level(text)
     match = re.fullmatch(r"decimals:(\d{1,3})", str(text))
     if match and 1 <= int(match[1]) <= MOST_DECIMALS:
         return Level("decimals", int(match[1]))
     raise UsageError(
-        f"level {one_line(text, 60)!r} is not known: give seeds, counts, labels, or decimals:N with N from 1 to "
+        f"level {one_line(text, 60)!r} is not known: give none, seeds, counts, labels, or decimals:N with N from 1 to "
         f"{MOST_DECIMALS}"
     )

@@ -26,12 +26,12 @@ from pytest_draft.hardening.fields import (
     without_inner_path_lengths,
     without_seeds,
 )
-from pytest_draft.hardening.level import COUNTS, DEFAULT, LABELS, Level, level_of
+from pytest_draft.hardening.level import COUNTS, DEFAULT, LABELS, NONE, Level, level_of
 from pytest_draft.hardening.remaining import Tally, stays, stops
 from pytest_draft.hardening.result import Change, Difference, Hardened
 from pytest_draft.hardening.rows import answered, features_of, on_drawn_rows, outermost
 from pytest_draft.hardening.thresholds import ColumnValues, Seen, Shortened, recording, shortened, unchanged
-from pytest_draft.hardening.trees import Rewritten, Wanted, rewritten
+from pytest_draft.hardening.trees import Rewritten, Wanted, rewritten, without_padding
 from pytest_draft.hardening.walk import WalkedObject, is_tree, objects_in
 
 Changed = Counter[tuple[str, str]]
@@ -49,7 +49,8 @@ def hardened(
     model : estimator, or dict, list or tuple of estimators
         Fitted, with scikit-learn's trees anywhere inside; it is left as it is.
     level : str
-        ``seeds``, ``counts``, ``decimals:N`` or ``labels``; each includes those before it.
+        ``none`` (what nobody reads is left out), ``seeds``, ``counts``, ``decimals:N`` or ``labels``; each includes those
+        before it.
     rows : data frame or array-like, optional
         The features of the training data as `model` takes them. Without them thresholds stay, and so does where missing
         values go.
@@ -94,7 +95,7 @@ def hardened_through(
     asked, seen = _asked(tops, tables, objects, {id(selector) for selector in selectors})
     tally = Tally(level=level, with_data=tables is not None, n_rows=_n_rows(objects, tables))
     tally.numbered = any(has_numbered_seed(found.value) for found in objects)
-    changed = without_seeds(objects)
+    changed = without_padding(objects) if level == NONE else without_seeds(objects)
     if level >= COUNTS:
         changed += _without_selectors(selectors)
         changed += _without_counts(list(objects_in(new)), seen, tally)

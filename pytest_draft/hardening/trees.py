@@ -6,6 +6,8 @@ no value; nodes stand in depth-first order, left before right; bytes that no fie
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +15,7 @@ import numpy as np
 
 from pytest_draft.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.nodes import depth_first, levels
+from pytest_draft.hardening.walk import WalkedObject
 
 _IS_SUM = 1e-6  # as far as a leaf's class fractions can be from 1 in sum
 
@@ -72,6 +75,26 @@ def with_arrays(tree: Any, nodes: AnyArray, values: FloatArray, max_depth: int) 
     changed = {"nodes": clean, "values": np.ascontiguousarray(values), "node_count": len(nodes)}
     new.__setstate__({**state, **changed, "max_depth": max_depth})
     return new
+
+
+def without_padding(objects: Sequence[WalkedObject]) -> Counter[tuple[str, str]]:
+    """Give all trees among some objects what an honest writer gives to bytes and fields that nobody reads."""
+    changed: Counter[tuple[str, str]] = Counter()
+    for owner in (found.value for found in objects if is_a_tree(found.value)):
+        nodes, values = arrays_of(owner.tree_)
+        leaves = nodes["left_child"] < 0
+        for name in ("feature", "threshold"):
+            nodes[name][leaves] = -2
+        if "missing_go_to_left" in (nodes.dtype.names or ()):
+            nodes["missing_go_to_left"][leaves] = 0
+        owner.tree_ = with_arrays(owner.tree_, nodes, values, owner.tree_.max_depth)
+        changed["tree_", "trees, without what nobody reads"] += 1
+    return changed
+
+
+def is_a_tree(value: object) -> bool:
+    """Return whether an object is a fitted tree of scikit-learn."""
+    return hasattr(getattr(value, "__dict__", {}).get("tree_"), "__setstate__")
 
 
 def rewritten(tree: Any, thresholds: FloatArray, keep_missing: BoolArray, wanted: Wanted) -> Rewritten:

@@ -207,7 +207,9 @@ def test_singled_out_rows_name_the_slice_that_loses_most_of_its_unique_rows():
     ("text", "key"), [("by_class = true\n", "by_class"), ("[[slice]]\nname = 'a'\nif = {b = 1}\n", "slice")]
 )
 def test_slices_that_no_rule_looks_at_are_refused(text, key, written):
-    with pytest.raises(PolicyError, match=rf"{key}: no rule of this policy looks at slices: name one of label-told, perfect-rows"):
+    with pytest.raises(
+        PolicyError, match=rf"{key}: no rule of this policy looks at slices: name one of label-told, perfect-rows"
+    ):
         written(text + "[rules.certain-rows]\nmax_certain_rows = 0\n")
 
 
