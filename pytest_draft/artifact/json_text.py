@@ -78,8 +78,8 @@ def _no_number(constant: str) -> object:
 def unlike(value: Any, pattern: Any, path: str = "") -> Iterator[str]:
     """Yield the places of what does not fit a pattern, in what a JSON text says.
 
-    A pattern is a regular expression; what says whether a value is good; an object's patterns by name, where ``*`` stands
-    for a few more; a list of one pattern, for all items; or a value itself.
+    A pattern is a regular expression; what says whether a value is good; an object's patterns by name, where ``*``
+    stands for a few more; a list of one pattern, for all items; or a value itself.
     """
     if callable(pattern):
         yield from () if pattern(value) else (path,)
@@ -98,7 +98,7 @@ def unlike(value: Any, pattern: Any, path: str = "") -> Iterator[str]:
 
 
 def are_settings(value: Any, most: int, letters: int, known: Collection[str] = ()) -> bool:
-    """Return whether so many words and numbers stand in a value at most, of so many letters where long and not known."""
+    """Return whether so many words and numbers stand in a value at most, of so many letters where long and new."""
     words = re.findall(r"[^\W_][\w.+-]*", json.dumps(value))
     long = [len(word) for word in words if len(word) > _SHORT and word not in known]
     return len(words) <= most and sum(long) <= letters and max(long, default=0) <= _LONGEST_WORD

@@ -49,8 +49,8 @@ _MODEL = {
 _NODE = {1: _NAMES, 2: _NAMES, 3: _NAME, 4: _NAME, 5: _ANY, 6: "", 7: _NAME}
 _TENSOR = {1: _ANY, 2: 20, 4: _ANY, 5: _ANY, 6: _ANY, 7: _ANY, 8: _NAME, 9: _ANY, 10: _ANY, 11: _ANY, 12: ""}
 _ATTRIBUTES = {1: 2, 2: 3, 3: 4, 4: 5, 6: 7, 7: 8, 8: 9}
-"""What messages may hold, by the numbers of their fields: texts of a pattern, numbers below a limit, messages; once, but
-for those in a tuple, and whatever is read elsewhere. Last, the field that an attribute of each type has.
+"""What messages may hold, by the numbers of their fields: texts of a pattern, numbers below a limit, messages; once,
+but for those in a tuple, and whatever is read elsewhere. Last, the field that an attribute of each type has.
 """
 
 

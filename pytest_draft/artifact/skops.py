@@ -39,7 +39,8 @@ _KEYS: dict[str, set[str]] = {
     "NdArrayNode": {"content", "file", "shape", "type"},
     "SparseMatrixNode": {"file", "type"},
     "CachedNode": set(),
-    **dict.fromkeys(("BytesNode", "BytearrayNode"), {"file"}),
+    "BytesNode": {"file"},
+    "BytearrayNode": {"file"},
 }
 """What nodes hold besides their class and number; all others a content, or a way to be made. Loading drops the rest."""
 

@@ -87,9 +87,8 @@ def differing(records: Sequence[object]) -> str | None:
             if isinstance(one, Array) and isinstance(other, Array) and one.data is not None and other.data is not None:
                 same = np.array_equal(one.data, other.data)
             else:  # what is no number or text is accounted for by itself
-                same = type(one) is type(other) and (
-                    type(one) not in (bool, int, float, str) or one in (other, one != one)
-                )
+                is_plain = type(one) in (bool, int, float, str)
+                same = type(one) is type(other) and (not is_plain or repr(one) == repr(other))
             if name not in _OWN and not same:
                 return f"{one_line(name, 40)} of tree {index}, which is not that of the others"
     return None

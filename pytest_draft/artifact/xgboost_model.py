@@ -83,7 +83,7 @@ class _Learner:
         return cls(model, learner, part(booster, "model", "gradient_booster"), tuple(version), name == "dart")
 
 
-def booster_of(
+def booster_of(  # noqa: PLR0915
     model: object,
     config: object,
     budget: Budget,

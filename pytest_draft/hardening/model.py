@@ -49,8 +49,8 @@ def hardened(
     model : estimator, or dict, list or tuple of estimators
         Fitted, with scikit-learn's trees anywhere inside; it is left as it is.
     level : str
-        ``none`` (what nobody reads is left out), ``seeds``, ``counts``, ``decimals:N`` or ``labels``; each includes those
-        before it.
+        ``none`` (what nobody reads is left out), ``seeds``, ``counts``, ``decimals:N`` or ``labels``; each includes
+        those before it.
     rows : data frame or array-like, optional
         The features of the training data as `model` takes them. Without them thresholds stay, and so does where missing
         values go.
