@@ -16,7 +16,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--level",
         default="counts",
         help="what to take out: none (only what nobody reads); seeds; counts (default: predictions stay as they are); "
-        "decimals:N (class fractions in leaves are rounded); labels (leaves keep only their label); each level includes those before it",
+        "decimals:N (class fractions in leaves are rounded); labels (leaves keep only their label); each level "
+        "includes those before it",
     )
     parser.add_argument(
         "--data",
