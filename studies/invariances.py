@@ -175,14 +175,14 @@ def trials(one: Specimen, relations: Iterable[Relation], seed: int = 0, judge: J
         Without the relations that do not apply.
     """
     judge = judge or judged
-    known: dict[tuple[object, float], Judgement] = {}
+    known: dict[tuple[object, ...], Judgement] = {}
     found = []
     for relation in relations:
         first, second = relation.before(one), relation.rewrite(one)
         if first is None or second is None:
             continue
         start = time.process_time()
-        key = (first.adversary, first.effort)  # all that a `before` changes
+        key = (first.adversary, first.effort, first.hardened, first.rewritten)  # all that a `before` changes
         if key not in known:
             known[key] = judge(first)
         before, after = known[key], judge(second)

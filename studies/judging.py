@@ -21,6 +21,7 @@ from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.facts.slices import Slice
+from pytest_draft.hardening.model import hardened
 from pytest_draft.policy.enough import Enough
 from pytest_draft.policy.policy import Policy, default_policy
 from pytest_draft.policy.rule import CheckResult, Severity, Verdict
@@ -89,7 +90,11 @@ def examined(specimen: Specimen, slices: Sequence[Slice] = (), *, by_class: bool
         warnings.simplefilter("ignore")  # few rows of a class, features without names
         folder = Path(scratch)
         artifact = folder / "model.joblib"
-        specimen.write(specimen.trained() if model is None else model, artifact)
+        written = specimen.trained() if model is None else model
+        raw = None if specimen.hardened is None else folder / "raw.joblib"
+        specimen.write(written, artifact if raw is None else raw)
+        if raw is not None:
+            joblib.dump(hardened(written, specimen.hardened or "", specimen.frame)[0], artifact)
         path, data = _given(specimen, folder)
         domain = None
         if specimen.domain is not None:
@@ -106,6 +111,7 @@ def examined(specimen: Specimen, slices: Sequence[Slice] = (), *, by_class: bool
             effort=specimen.effort,
             slices=tuple(slices),
             by_class=by_class,
+            hardened_from=None if raw is None else str(raw),
         )
         floors = Adversary.parse(case.adversary).floors
         weaker = tuple(examine(replace(case, adversary=floor), data)[0] for floor in floors)

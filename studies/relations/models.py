@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,13 @@ import joblib
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.compose import ColumnTransformer
-from sklearn.ensemble import BaggingClassifier, RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import (
+    BaggingClassifier,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -20,6 +27,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from studies.relations.relation import RETRAINED, VERDICT, Rewrite, relation
 from studies.specimens import Specimen
+
+_FORESTS = (RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, ExtraTreesRegressor)
 
 
 @relation("a pipeline that passes through")
@@ -177,6 +186,32 @@ def _votes(specimen: Specimen) -> Specimen | None:
 def _weights(specimen: Specimen) -> Specimen:
     """Trained with weights of 1, which scikit-learn 1.9 draws by: with bootstrap, other rows are drawn."""
     return replace(specimen, sample_weight=np.ones(len(specimen.frame)))
+
+
+# Of less information: the first has less, so that the second, which has all, must not be judged more mildly.
+
+
+def _hardened_at(level: str) -> Rewrite:
+    return lambda specimen: replace(specimen, hardened=level)
+
+
+def _half_of_the_trees(specimen: Specimen) -> Specimen | None:
+    def cut(model: Any) -> Any:
+        kept = copy(model)
+        kept.estimators_ = model.estimators_[: len(model.estimators_) // 2]
+        kept.n_estimators = len(kept.estimators_)
+        return kept
+
+    return _rewritten(specimen, cut) if isinstance(specimen.estimator, _FORESTS) else None
+
+
+for _less, _what in (
+    (_hardened_at("counts"), "not hardened, in place of hardened with its raw file given"),
+    (_hardened_at("decimals:2"), "not hardened, in place of leaves with rounded shares"),
+    (_hardened_at("labels"), "not hardened, in place of leaves with labels alone"),
+    (_half_of_the_trees, "all trees, in place of half of them"),
+):
+    relation(_what, VERDICT, before=_less)(lambda specimen: specimen)
 
 
 # What these relations are made of.
