@@ -22,7 +22,7 @@ from pytest_draft.facts.storage import from_text
 from pytest_draft.policy.policy import Policy, default_policy
 from pytest_draft.policy.rules import RULES
 from pytest_draft.policy.verdict import judge
-examination = from_text(Case("model.joblib", "train.csv"), sys.stdin.read())
+examination = from_text(Case("model.joblib", "train.csv", hardened_from="raw.joblib"), sys.stdin.read())
 """
 
 JUDGED = """
