@@ -6,16 +6,13 @@ Whoever writes a file honestly gives each such byte one value. Any other could b
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from pytest_draft.arrays import AnyArray, IntArray
 from pytest_draft.artifact.records import Array, Record
 from pytest_draft.errors import one_line
-
-if TYPE_CHECKING:
-    from pytest_draft.artifact.validate import Nodes
 
 _AT_LEAVES = {"feature": -2, "threshold": -2.0, "missing_go_to_left": 0}
 _AT_LEAVES_OF_HISTOGRAMS = {
@@ -58,7 +55,7 @@ def unused_in(data: AnyArray, *, best_first: bool) -> Iterator[str]:
                 yield f"{name} of node {int(np.argmin(good))}, a leaf, is not {value:g}"
 
 
-def impurities_off(nodes: Nodes, criterion: object) -> IntArray:
+def impurities_off(nodes: Any, criterion: object) -> IntArray:
     """Return the nodes whose impurity does not follow from all nodes' values; none where it was removed.
 
     Shares of classes give each node's. Squared errors of a node are those of its children around its own mean, so those

@@ -48,6 +48,7 @@ def booster(
             condition[number] = float(leaf[number])
             step[number] = leaf[number]
         score = (score + np.array(leaf, np.float32)[node]).astype(np.float32)
+        gained = [float(np.float32(g) ** 2 / (np.float32(h) + REG_LAMBDA)) for g, h in sums]
         trees.append(
             {
                 "base_weights": [float(one) for one in step],
@@ -58,7 +59,10 @@ def booster(
                 "default_left": [0] * 7,
                 "id": index,
                 "left_children": LEFT,
-                "loss_changes": [1.0] * 3 + [0.0] * 4,
+                "loss_changes": [
+                    *(float(np.float32(gained[LEFT[p]] + gained[RIGHT[p]] - gained[p])) for p in range(3)),
+                    *([0.0] * 4),
+                ],
                 "parents": [2147483647, 0, 0, 1, 1, 2, 2],
                 "right_children": RIGHT,
                 "split_conditions": condition,
