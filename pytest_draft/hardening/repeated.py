@@ -56,7 +56,13 @@ def _all_hardened(model: Any, rows: Any, case: Case) -> Iterator[Artifact]:
     """Return what a model becomes at each level, as it is read from a file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "hardened.joblib"
-        for level in ("counts", "labels", "seeds", *(f"decimals:{n}" for n in (2, 1, *range(3, MOST_DECIMALS + 1)))):
+        for level in (
+            "counts",
+            "labels",
+            "seeds",
+            "none",
+            *(f"decimals:{n}" for n in (2, 1, *range(3, MOST_DECIMALS + 1))),
+        ):
             for given in (None,) if rows is None else (rows, None):
                 with suppress(DraftError):  # such as rows that do not fit the model
                     joblib.dump(hardened(model, level, given, None if given is None else case.target)[0], path)

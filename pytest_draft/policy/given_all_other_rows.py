@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.informed import CUT_SHORT, Informed
@@ -31,6 +33,9 @@ def check(examination: Examination, thresholds: Thresholds) -> Outcome:
     cut_short = CUT_SHORT in examination.shortfalls
     if outcome.result == "passed" and (cut_short or examination.not_informed):  # it is of somebody who knows less
         return Outcome("inconclusive", CUT_SHORT if cut_short else _not_known(examination))
+    if outcome.result == "passed" and not informed.proved and _not_told(examination) not in outcome.sentence:
+        bound = f"that is of somebody who also knows {_not_told(examination)}"
+        return replace(outcome, sentence=f"{outcome.sentence}; {bound}")
     return outcome
 
 
@@ -114,10 +119,7 @@ def as_known(examination: Examination, informed: Informed, outcome: Outcome) -> 
     """Return an outcome, which is no failure where the adversary does not know what makes it true."""
     if outcome.result != "failed" or informed.proved:
         return outcome
-    drawn = (
-        "which rows each tree drew" if examination.artifact.bootstrap else "how many rows of each class a leaf holds"
-    )
-    but = f"but that takes somebody who knows {drawn}"
+    but = f"but that takes somebody who knows {_not_told(examination)}"
     published = examination.artifact.published
     if published is not None and published.seeded and Adversary.parse(examination.case.adversary).name != "published":
         seeds = f"follow from its random_state, {published.found}" if published.found is not None else "are in the file"
@@ -125,6 +127,10 @@ def as_known(examination: Examination, informed: Informed, outcome: Outcome) -> 
             "inconclusive", f"{outcome.sentence}; {but}: the seeds {seeds}, and what else they tell is not known"
         )
     return Outcome("passed", f"{outcome.sentence}; {but}, and the file does not tell")
+
+
+def _not_told(examination: Examination) -> str:
+    return "which rows each tree drew" if examination.artifact.bootstrap else "how many rows of each class a leaf holds"
 
 
 def _sample_note(informed: Informed) -> str:
