@@ -32,6 +32,9 @@ _MOST_ASKED = 500
 _MOST_VALUES = 2**28
 """Values that an array's rows are compared with at most; of a longer one, every second row is, or every third."""
 
+_FARTHEST = 0.1
+"""How far a copy may be from its row, over its length: a cosine of 0.995."""
+
 _ROUNDING = 1e-12
 """Over the distance to the next row: what is nearer is there."""
 
@@ -88,8 +91,10 @@ class _Form:
         if len(points) < FEWEST_ROWS or not self._dimension:
             return 0
         ratios, at = self._ratios(points, 2)
+        apart = np.linalg.norm(points - self._points.data[at], axis=1)
+        close = self._own[at] & (apart <= _FARTHEST * np.linalg.norm(points, axis=1))
         near = np.zeros(len(self._bits))
-        np.maximum.at(near, self._row[at], np.where(self._own[at], self._dimension * ratios, 0.0))
+        np.maximum.at(near, self._row[at], np.where(close, self._dimension * ratios, 0.0))
         for least in _LEAST_BITS:
             bits = np.minimum(least, self._bits[near >= least])
             if len(bits) >= FEWEST_ROWS and bits.sum() - bits_of_choice(len(points), len(bits)) >= ENOUGH.anywhere:

@@ -128,7 +128,7 @@ RULE = Rule(
     check=check,
     rationale=(
         "A file with training rows in it is the training data: a KNNImputer keeps the whole matrix that it was fitted "
-        "on, a search for neighbours too, and an encoder lists every value of a column, also the one that a single "
+        "on, a search for neighbours too, and encoders and names of columns tell each value, also the one that one "
         "person has. Personal data in a released file are disclosed whatever the model does (GDPR article 4(1) and "
         "recital 26; singling out, WP 216 of the Article 29 Working Party, section 2.2)."
     ),
