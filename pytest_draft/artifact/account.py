@@ -187,6 +187,7 @@ class _Walk:
     _of_columns: int = 0
     _in_one: Counter[int] = field(default_factory=Counter)
     _crowded: set[int] = field(default_factory=set)
+    _classes: set[tuple[str, str]] = field(default_factory=set)
 
     def run(self, root: object) -> None:
         seen: dict[tuple[int, bool], object] = {}
@@ -238,6 +239,8 @@ class _Walk:
             self.kept.append(Place(way.path, owner, "a tree of neighbours"))
             return
         known = known_class(*key)
+        if known is None:
+            self._name(record.cls)
         if known is not None and (few := _fewest_rows(named)) is not None:
             self.kept.append(Place(way.path, owner, f"an aggregate of {few:g} row{'s' * (few != 1)}"))
         sizes = way.sizes if known is None else way.sizes | _sizes_of(named, known.bounded)
@@ -379,6 +382,7 @@ class _Walk:
             return
         if isinstance(value, Global):
             if value.module.split(".")[0] in _OURS and len(value.name) <= _LONGEST_WORD * 2:
+                self._name(value)
                 self.plain += not way.bounded
                 return
             value = f"{value.module}.{value.name}"
@@ -402,6 +406,12 @@ class _Walk:
             self._count(way, _weight(value))
         elif way.any_length or not way.path.endswith(".random_state"):
             self._parameter(way, value)
+
+    def _name(self, cls: Global) -> None:
+        """Count the letters of a class's name, once."""
+        if cls.key not in self._classes:
+            self._classes.add(cls.key)
+            self._text(f"{cls.module}.{cls.name}")
 
     def _parameter(self, way: _Way, value: object) -> None:
         """Note a value of a parameter, once for all models that have it."""

@@ -28,7 +28,7 @@ _MAX_ITEM = 2**20
 
 _USUAL = frozenset((None, *range(-1, 5), 8, 16, 24, 27, 63, 144, b"b", "b", b"D", b"ns", b"us", b"s"))
 _USUAL_NAMES = frozenset(("MaskedArray", "matrix", "memmap", "ndarray", "object", "recarray"))
-"""What NumPy, joblib and copyreg write where loading does not look: versions, alignments, flags, units, bases."""
+"""What NumPy, joblib and copyreg write where loading does not look: versions, alignments, flags, units, classes."""
 
 _NUMBER = re.compile(r"b1|[iu][1248]|f(?:2|4|8|12|16)|c(?:8|16|24|32)", re.ASCII)
 _SIZED = re.compile(r"[SUV](\d{1,7})", re.ASCII)

@@ -126,6 +126,7 @@ class _Reader:
         predictors = self._predictors()
         stored = [self._stored(predictor, index) for index, predictor in enumerate(predictors)]
         forest, counted = counted_or_bare([self._nodes(nodes, index) for index, nodes in enumerate(stored)])
+        self._check_bins(np.concatenate([nodes[nodes["is_leaf"] != 1] for nodes in stored]))
         base = self._base()
         why = self._why_not(stored)
         steps = [nodes.tree.value[nodes.tree.leaves, 0] for nodes in forest]
@@ -139,6 +140,15 @@ class _Reader:
         return Boosted(trees, self._n_features, self._classes, observation, n_samples, parameters, predictors, why)
 
     # Trees
+
+    def _check_bins(self, splits: AnyArray) -> None:
+        """Note bins, which nobody reads, that do not follow each other as thresholds do, or of categories."""
+        splits = splits[np.lexsort((splits["num_threshold"], splits["feature_idx"]))]
+        of_one = np.diff(splits["feature_idx"].astype(np.int64)) == 0
+        higher, same = np.diff(splits["bin_threshold"].astype(np.int64)), np.diff(splits["num_threshold"]) == 0
+        strange = splits["bitset_idx"][splits["is_categorical"] == 0].any()
+        if strange or ((higher < 0) | ((higher == 0) != same))[of_one].any():
+            self._budget.note("bin_threshold or bitset_idx of its nodes", "_predictors")
 
     def _predictors(self) -> list[Object]:
         """Return all trees, round by round, each score's in turn."""

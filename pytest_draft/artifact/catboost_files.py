@@ -305,14 +305,14 @@ def _of_cbm(packed: bytes, budget: Budget) -> ModelParts:
     info = {one.text(0): one.text(1) for one in core.tables(2)}
     said = (info.get("params"), info.get("class_params"))
     scale, n_unknown = trees.number(14, "<d", 1.0), _n_strange(info, _INFO, info, len(grown))
-    depth, split = (trees.vector(field, "<i4").astype(np.int64) for field in (2, 1))
+    sizes, split = (trees.vector(field, "<i4").astype(np.int64) for field in (2, 1))
     ends = np.cumsum([0, *(len(one) for one in columns.borders)])
     position = np.searchsorted(ends, split, side="right") - 1
     group, bit = np.divmod(split - ends[position], _IN_GROUP)  # of what CatBoost makes of splits when it loads them
     first = np.cumsum([0, *(-(-len(one) // _IN_GROUP) for one in columns.borders)])[position]
     repacked = trees.vector(17, "<u4")
     good = not len(repacked) or np.array_equal(repacked, first + group + ((bit + 1) << 24))
-    if not np.array_equal(trees.vector(3, "<i4"), np.cumsum(depth) - depth) or trees.length(11) or not good:
+    if not np.array_equal(trees.vector(3, "<i4"), np.cumsum(sizes) - sizes) or trees.length(11) or not good:
         budget.note("places of its trees and splits")
     if (unread := core.unread) is not None:
         budget.note(f"byte {8 + unread}, which nothing refers to")

@@ -82,8 +82,6 @@ def model_text(text: str, budget: Budget) -> ModelText:  # noqa: PLR0912
         If it has too many lines.
     """
     budget.spend_copy(len(text))
-    if not _is_parted(text):
-        budget.note("line ends, or empty lines, of its LightGBM text")
     lines = iter(text.splitlines())
     if next(lines, "") != FIRST_LINE.decode():
         raise UnsupportedArtifactError("it is a model of LightGBM that does not begin as one of trees does")
@@ -112,6 +110,14 @@ def model_text(text: str, budget: Budget) -> ModelText:  # noqa: PLR0912
     if not ended:
         raise CorruptArtifactError("its LightGBM text is cut off: the line 'end of trees' is missing")
     _read_rest(model, list(lines), budget)
+    _note_unused(model, text, budget)
+    return model
+
+
+def _note_unused(model: ModelText, text: str, budget: Budget) -> None:
+    """Note what nobody reads of a text, and is not as LightGBM writes it."""
+    if not _is_parted(text):
+        budget.note("line ends, or empty lines, of its LightGBM text")
     for index, one in enumerate([model.header, *model.trees]):
         for name in one:
             if name not in _NOT_NUMBERS and _TOO_LONG[6 if name in _SIX_DIGITS else 17].search(one[name]):
@@ -121,7 +127,6 @@ def model_text(text: str, budget: Budget) -> ModelText:  # noqa: PLR0912
         budget.note("tree_sizes", "the header")
     if (letters := sum(map(len, model.parameters.values()))) > _MOST_LETTERS:
         budget.note(f"{letters:,} letters of parameters")
-    return model
 
 
 def _is_parted(text: str) -> bool:
@@ -129,9 +134,8 @@ def _is_parted(text: str) -> bool:
     plain = text.replace("\r\n", "\n")
     parts = re.findall(r"\n(\n+)(Tree=)?(.)", plain)
     at_parts = all(len(gap) <= 2 and (tree or first in "efp") for gap, tree, first in parts)
-    ends_alike = len(text) - len(plain) in (0, plain.count("\n")) and len(f"{plain}.".splitlines()) == 1 + plain.count(
-        "\n"
-    )
+    n_lines = 1 + plain.count("\n")
+    ends_alike = len(text) - len(plain) in (0, n_lines - 1) and len(f"{plain}.".splitlines()) == n_lines
     return at_parts and ends_alike and len({gap for gap, tree, _ in parts[1:] if tree}) <= 1
 
 

@@ -25,7 +25,7 @@ _DTYPE = re.compile(r"([<>|=])([biufcSUVMmO])(\d{0,7})(?:\[[\w/]{1,12}\])?", re.
 
 
 def read_npy(content: memoryview, budget: Budget) -> tuple[Array, Dtype]:
-    """Read an array of numbers, texts or records, as a view of a whole member; note a header that NumPy does not write.
+    """Read an array of numbers, texts or records, as a view of all of a member; note a header that is not NumPy's.
 
     Raises
     ------

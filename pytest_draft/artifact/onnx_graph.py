@@ -26,9 +26,6 @@ _IN_INTEGERS = {2: 5, 3: 5, 5: 5, 6: 5, 9: 5, 7: 7, 13: 11}
 
 _STRING = 8
 _MOST_DIMENSIONS = 32
-_MOST_DESCRIBED = 400
-"""Most bytes of descriptions of values for each operation; a table could stand in longer ones."""
-
 _NAME = r"[\w.:/+-]{0,80}"
 _NAMES = (_NAME,)
 _ANY = (None,)
@@ -36,21 +33,13 @@ _TENSOR_TYPE = {1: 20, 2: ({1: ({1: 2**31, 2: _NAME},)},)}
 _TYPE = {1: _TENSOR_TYPE, 4: {1: {1: _TENSOR_TYPE, 5: {1: 20, 2: {1: _TENSOR_TYPE}}}}, 5: {1: 20, 2: {1: _TENSOR_TYPE}}}
 _VALUE = {1: _NAME, 2: _TYPE, 3: ""}
 _GRAPH = {1: _ANY, 2: r"[\w ()]{0,120}", 5: _ANY, 10: "", 11: (_VALUE,), 12: (_VALUE,), 13: (_VALUE,)}
-_MODEL = {
-    1: 32,
-    2: r"[\w ]{0,24}",
-    3: r"[\w.+-]{0,24}",
-    4: _NAME,
-    5: 2**16,
-    6: "",
-    7: _GRAPH,
-    8: ({1: r"[a-z.]{0,32}", 2: 2**10},),
-}
+_OPSETS = ({1: r"[a-z.]{0,32}", 2: 2**10},)
+_MODEL = {1: 32, 2: r"[\w ]{0,24}", 3: r"[\w.+-]{0,24}", 4: _NAME, 5: 2**16, 6: "", 7: _GRAPH, 8: _OPSETS}
 _NODE = {1: _NAMES, 2: _NAMES, 3: _NAME, 4: _NAME, 5: _ANY, 6: "", 7: _NAME}
 _TENSOR = {1: _ANY, 2: 20, 4: _ANY, 5: _ANY, 6: _ANY, 7: _ANY, 8: _NAME, 9: _ANY, 10: _ANY, 11: _ANY, 12: ""}
 _ATTRIBUTES = {1: 2, 2: 3, 3: 4, 4: 5, 6: 7, 7: 8, 8: 9}
-"""What messages may hold, by the numbers of their fields: texts of a pattern, numbers below a limit, messages; once,
-but for those in a tuple, and whatever is read elsewhere. Last, the field that an attribute of each type has.
+"""What messages may hold, by the numbers of their fields: texts of a pattern, numbers below a limit, messages; once, or
+in a tuple as often as they like; and whatever is read elsewhere. Last, the field that an attribute of each type has.
 """
 
 
@@ -174,9 +163,6 @@ def read_graph(packed: bytes, budget: Budget) -> Graph:
     extra = ["(documentation, metadata, functions, training, or fields or names that are not known)"] * strange
     used = {name for node in nodes for name in node.inputs}
     extra += ["(constants that no operation takes)"] * any(name not in used for name in constants)
-    extra += ["(descriptions of values)"] * (
-        sum(len(part) for part in graph.parts(13)) > _MOST_DESCRIBED * (1 + len(nodes))
-    )
     outputs = {name for node in nodes for name in node.outputs}
     known = {found.text(1) for found in graph.messages(12)} | used
     extra += ["(operations and values that nothing uses)"] * (

@@ -26,12 +26,10 @@ from pytest_draft.errors import CorruptArtifactError, NotCoveredError, Unsupport
 _CLASSIFIER = "TreeEnsembleClassifier"
 _TREES = (_CLASSIFIER, "TreeEnsembleRegressor", "TreeEnsemble")
 _OF_TREES = frozenset(
-    (
-        *("post_transform", "base_values", "classlabels_strings", "classlabels_int64s", "class_weights", "class_ids"),
-        *("class_nodeids", "class_treeids", "class_weights_as_tensor", "base_values_as_tensor", "nodes_falsenodeids"),
-        *("nodes_featureids", "nodes_hitrates", "nodes_missing_value_tracks_true", "nodes_modes", "nodes_nodeids"),
-        *("nodes_treeids", "nodes_truenodeids", "nodes_values", "nodes_values_as_tensor", "nodes_hitrates_as_tensor"),
-    )
+    "post_transform base_values base_values_as_tensor class_ids class_nodeids class_treeids class_weights "
+    "class_weights_as_tensor classlabels_int64s classlabels_strings nodes_falsenodeids nodes_featureids nodes_hitrates "
+    "nodes_missing_value_tracks_true nodes_modes nodes_nodeids nodes_treeids nodes_truenodeids nodes_values "
+    "nodes_values_as_tensor".split()
 )
 """The attributes of an ensemble, which are read."""
 

@@ -186,17 +186,12 @@ class Ensemble:
         missing = self._integers("nodes_missing_value_tracks_true")
         tracks = self._column(missing, "where missing values go") != 0 if len(missing) else np.zeros(len(inner), bool)
         missing_left = inner & (tracks != swapped)
-        unused = [self._integers(f"nodes_{name}ids") for name in ("true" + "node", "false" + "node", "feature")]
-        for name, numbers in zip(("child", "child", "column"), unused, strict=True):
-            if self._column(numbers, f"a {name}")[~inner].any():
-                self._budget.note(f"a {name} of a leaf", "the ensemble")
-        hit_rates = self._numbers("nodes_hitrates")
-        if (
-            self._column(self._numbers("nodes_values"), "a threshold")[~inner].any()
-            or tracks[~inner].any()
-            or (hit_rates != 1).any()
-        ):
-            self._budget.note("a threshold, a rate or a direction of a leaf", "the ensemble")
+        numbers = [self._integers(f"nodes_{name}ids") for name in ("truenode", "falsenode", "feature")]
+        numbers_at = [one[self._order] for one in (*numbers, self._numbers("nodes_values"))]
+        if any(one[~inner].any() for one in (*numbers_at, tracks)):
+            self._budget.note("a child, column, threshold or direction of a leaf", "the ensemble")
+        if (self._numbers("nodes_hitrates") != 1).any():
+            self._budget.note("rates of nodes", "the ensemble")
         return [
             self._tree_at(start, end, left, right, feature, threshold, missing_left)
             for start, end in zip(self._starts[:-1].tolist(), self._starts[1:].tolist(), strict=True)

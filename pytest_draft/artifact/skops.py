@@ -155,17 +155,15 @@ class _SchemaReader:
 
     def _note_unused(self, node: Node, loader: str) -> None:
         """Note what loading does not look at in a node, and is not as skops writes it."""
-        others = node.keys() - _KEYS.get(loader, {"content", "__reduce__"})
-        odd = len(others - {"__class__", "__id__", "__loader__", "__module__"}) + (
-            node.get("is_json", True) is not True
-        )
-        odd += type(node.get("file")) is str and not _FILE.fullmatch(node["file"])
+        known = _KEYS.get(loader, {"content", "__reduce__"}) | {"__class__", "__id__", "__loader__", "__module__"}
+        odd = not node.keys() <= known or node.get("is_json", True) is not True
+        odd |= type(node.get("file")) is str and not _FILE.fullmatch(node["file"])
         cls, number = f"{node.get('__module__')}.{node.get('__class__')}", node.get("__id__")
         if loader == "JsonNode" or loader in _WITHOUT_CLASS:
-            odd += cls != "builtins.str" if loader == "JsonNode" else not _PLAIN.fullmatch(cls)
+            odd |= cls != "builtins.str" if loader == "JsonNode" else not _PLAIN.fullmatch(cls)
         # Numbers are addresses: of a class, and of None, there is one.
         single = (cls, node.get("content")) if loader == "TypeNode" or node.get("content") == "null" else number
-        odd += type(number) is int and (number % 8 != 0 or self._single.setdefault(single, number) != number)
+        odd |= type(number) is int and (number % 8 != 0 or self._single.setdefault(single, number) != number)
         if odd:
             self._budget.note("values that loading reads and drops", _SCHEMA)
 

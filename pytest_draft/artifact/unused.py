@@ -6,11 +6,11 @@ Whoever writes a file honestly gives each such byte one value. Any other could b
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pytest_draft.arrays import AnyArray, IntArray
+from pytest_draft.arrays import AnyArray, BoolArray, IntArray
 from pytest_draft.artifact.records import Array, Record
 from pytest_draft.errors import one_line
 
@@ -46,13 +46,20 @@ def unused_in(data: AnyArray, *, best_first: bool) -> Iterator[str]:
                 item = int(np.argmax(raw[:, byte] > (not fields)))
                 yield f"byte {byte} of the {raw.shape[1]} of item {item} is not 0{'' if fields else ' or 1'}"
                 break
-    wanted = _AT_LEAVES_OF_HISTOGRAMS if "is_leaf" in fields else _AT_LEAVES if "left_child" in fields else {}
-    inner = data["is_leaf"] != 1 if "is_leaf" in fields else data["left_child"] >= 0 if wanted else ()
-    for name, value in wanted.items():
-        if name in fields:
-            good = inner | (data[name] == value) | ((name == "missing_go_to_left") & best_first & (data[name] == 1))
-            if not good.all():
-                yield f"{name} of node {int(np.argmin(good))}, a leaf, is not {value:g}"
+    for name, (leaf, value) in at_leaves(data).items():
+        good = ~leaf | (data[name] == value) | ((name == "missing_go_to_left") & best_first & (data[name] == 1))
+        if not good.all():
+            yield f"{name} of node {int(np.argmin(good))}, a leaf, is not {value:g}"
+
+
+def at_leaves(nodes: AnyArray) -> dict[str, tuple[BoolArray, float]]:
+    """Return which nodes are leaves and what they hold, by the fields that only others use; none of other arrays."""
+    names = nodes.dtype.names or ()
+    if "is_leaf" in names:
+        leaf, wanted = nodes["is_leaf"] == 1, _AT_LEAVES_OF_HISTOGRAMS
+    else:
+        leaf, wanted = nodes["left_child"] < 0 if "left_child" in names else np.zeros(0, np.bool_), _AT_LEAVES
+    return {name: (leaf, value) for name, value in wanted.items() if len(leaf) and name in names}
 
 
 def impurities_off(nodes: Any, criterion: object) -> IntArray:
@@ -84,8 +91,8 @@ def differing(records: Sequence[object]) -> str | None:
             if isinstance(one, Array) and isinstance(other, Array) and one.data is not None and other.data is not None:
                 same = np.array_equal(one.data, other.data)
             else:  # what is no number or text is accounted for by itself
-                is_plain = type(one) in (bool, int, float, str)
-                same = type(one) is type(other) and (not is_plain or repr(one) == repr(other))
+                plain = type(one) in (bool, int, float, str)
+                same = type(one) is type(other) and (not plain or one == other or str(one) == str(other) == "nan")
             if name not in _OWN and not same:
                 return f"{one_line(name, 40)} of tree {index}, which is not that of the others"
     return None

@@ -183,7 +183,7 @@ def booster_of(  # noqa: PLR0915
     )
     others = unread(parts.whole, config, stored, n_features, max(1, in_parallel) * n_scores)
     if rates is not None and not is_bare and reason is None:
-        others |= set(unlike_sums(trees, rates))
+        others |= set(unlike_sums(trees, rates, limit or np.inf))
     not_read = tuple(sorted({one_line(path, 120) for path in others}))
     categories = stored_categories("cats", list(_categories(parts.booster.get("cats"))))
     contents = Contents(categories, opaque=not_read, learned=_conditions(forest))

@@ -104,11 +104,8 @@ def read_tree(content: object, index: int, n_features: int, budget: Budget) -> X
     lists.require(~inner | np.isfinite(threshold), "its threshold is not a number")
     default_left = lists.integers("default_left")
     lists.require(~inner | (default_left == 0) | (default_left == 1), "where it sends missing values is not yes or no")
-    split, parent, gain = (
-        np.flatnonzero(inner & reached),
-        np.full(n_nodes, _NO_PARENT),
-        lists.unread("loss_changes", 0.0),
-    )
+    gain = lists.unread("loss_changes", 0.0)
+    split, parent = np.flatnonzero(inner & reached), np.full(n_nodes, _NO_PARENT)
     parent[left[split]] = parent[right[split]] = split
     for what, good in (
         ("parents", lists.unread("parents", parent) == parent),

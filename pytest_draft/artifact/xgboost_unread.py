@@ -22,9 +22,7 @@ _MOST_IN_CONFIG, _MOST_LETTERS = 256, 900
 _WHOLE = r"\d{1,9}"
 _NUMBER = r"-?\d{0,9}\.?\d{0,20}(?:[eE][-+]?\d{1,3})?"
 _NUMBERS = rf"\[?{_NUMBER}(?:,{_NUMBER})*\]?"
-_TREE: dict[str, Any] = {
-    name: [] for name in ("categories", "categories_nodes", "categories_segments", "categories_sizes")
-}
+_TREE: dict[str, Any] = {"categories": [], "categories_nodes": [], "categories_segments": [], "categories_sizes": []}
 _LISTS = (
     *("base_weights", "default_left", "left_children", "loss_changes", "parents", "right_children"),
     *("split_conditions", "split_indices", "split_type", "sum_hessian"),
@@ -63,7 +61,7 @@ def unread(model: Mapping[str, Any], config: object, trees: list[Any], n_feature
     }
     booster = {"gbtree": {"model": inside, "name": "gbtree"}, "model": inside, "name": "gbtree|dart"}
     booster["weight_drop"] = [lambda value: type(value) in (int, float)]
-    version = lambda value: len(value) <= 3 and all(type(one) is int and 0 <= one < 1000 for one in value)  # noqa: E731
+    version = lambda value: len(value) <= 3 and all(0 <= one < 1000 for one in value)  # noqa: E731
     found = set(unlike(model, {"learner": {**_LEARNER, "gradient_booster": booster}, "version": version}))
     if config is not None and not are_settings(config, _MOST_IN_CONFIG, _MOST_LETTERS, SETTINGS):
         found.add("Config")
@@ -79,14 +77,19 @@ def unread(model: Mapping[str, Any], config: object, trees: list[Any], n_feature
     return found
 
 
-def unlike_sums(trees: list[XGBoostTree], rates: Rates) -> Iterator[str]:
-    """Yield gains and weights of leaves, which nobody reads, that do not follow from sums in a tree."""
+def unlike_sums(trees: list[XGBoostTree], rates: Rates, limit: float) -> Iterator[str]:
+    """Yield gains and weights of leaves, which nobody reads, that do not follow from sums in a tree.
+
+    Those of steps that were cut off at a limit do not.
+    """
     for index, one in enumerate(trees):
         tree, inner, leaf = one.tree, one.inner, one.tree.value[:, 0]
         step = np.where(tree.left < 0, leaf / rates.learning_rate, one.step)
         score = step**2 * (one.hessian + rates.reg_lambda)
         below = score[tree.left[inner]] + score[tree.right[inner]]
-        far = np.abs(one.gain[inner] - below + score[inner]) > _GAIN * (below + score[inner]) + 1e-9
+        cut = np.abs(step) >= limit * (1 - _GAIN)
+        whole = ~(cut[inner] | cut[tree.left[inner]] | cut[tree.right[inner]])
+        far = whole & (np.abs(one.gain[inner] - below + score[inner]) > _GAIN * (below + score[inner]) + 1e-9)
         other = np.minimum(np.abs(one.step - leaf), np.abs(one.step - step)) > _GAIN * np.abs(step) + 1e-12
         if far.any() or other[tree.left < 0].any():
             yield f"trees[{index}].{'loss_changes' if far.any() else 'base_weights'}"

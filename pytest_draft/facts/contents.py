@@ -145,8 +145,7 @@ HOW_ALONE = "docs/how-to/pipelines.md, what stands beside a forest"
 _DELETED = f"delete it, or save the forest alone ({HOW_ALONE})"
 _ANEW = (
     "anything could be hidden there: write the model anew (python -m pytest_draft harden MODEL NEW.joblib --level "
-    "none; "
-    "a library's own format: load it, and save it again)"
+    "none, or a library's own format by that library)"
 )
 _MOST_NAMED = 3
 

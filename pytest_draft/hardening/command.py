@@ -15,9 +15,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--level",
         default="counts",
-        help="what to take out: none (only what nobody reads); seeds; counts (default: predictions stay as they are); "
-        "decimals:N (class fractions in leaves are rounded); labels (leaves keep only their label); each level "
-        "includes those before it",
+        help="what to take out: none (clears bytes that nothing uses, which may hide data); seeds; counts (default: "
+        "predictions stay as they are); decimals:N (class fractions in leaves are rounded); labels (leaves keep only "
+        "their label); each level includes those before it",
     )
     parser.add_argument(
         "--data",

@@ -19,7 +19,7 @@ class Level:
     """How much is taken out of a model; each level includes those before it."""
 
     name: str
-    """One of "none", "seeds", "counts", "decimals", "labels"; "none" only leaves out what nobody reads."""
+    """One of "none", "seeds", "counts", "decimals", "labels"."""
     decimals: int | None = None
     """Of leaf fractions, for ``decimals`` alone."""
 

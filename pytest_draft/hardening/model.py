@@ -31,7 +31,7 @@ from pytest_draft.hardening.remaining import Tally, stays, stops
 from pytest_draft.hardening.result import Change, Difference, Hardened
 from pytest_draft.hardening.rows import answered, features_of, on_drawn_rows, outermost
 from pytest_draft.hardening.thresholds import ColumnValues, Seen, Shortened, recording, shortened, unchanged
-from pytest_draft.hardening.trees import Rewritten, Wanted, rewritten, without_padding
+from pytest_draft.hardening.trees import Rewritten, Wanted, cleared, rewritten
 from pytest_draft.hardening.walk import WalkedObject, is_tree, objects_in
 
 Changed = Counter[tuple[str, str]]
@@ -49,8 +49,7 @@ def hardened(
     model : estimator, or dict, list or tuple of estimators
         Fitted, with scikit-learn's trees anywhere inside; it is left as it is.
     level : str
-        ``none`` (what nobody reads is left out), ``seeds``, ``counts``, ``decimals:N`` or ``labels``; each includes
-        those before it.
+        ``none``, ``seeds``, ``counts``, ``decimals:N`` or ``labels``; each includes those before it.
     rows : data frame or array-like, optional
         The features of the training data as `model` takes them. Without them thresholds stay, and so does where missing
         values go.
@@ -83,19 +82,25 @@ def hardened_through(
     Parameters and errors are those of `hardened`, and `saved` takes the hardened model and returns it as somebody gets
     it who loads its file.
     """
-    _require_no_booster(model)
+    if level > NONE:
+        _require_no_booster(model)
     tops = outermost(model)
-    if not tops:
+    if not tops and level > NONE:
         kind = one_line(type(model).__name__, 60)
         raise DataError(f"{kind}: no fitted scikit-learn trees are in it, so there is nothing to harden")
     tables = None if rows is None else [features_of(top.value, rows, target) for top in tops]
     new = parsed(lambda: copy.deepcopy(model), "the model", lambda error: f"cannot be copied ({type(error).__name__})")
     tops, objects = outermost(new), list(objects_in(new))
     selectors = _selectors(objects) if level >= COUNTS else []
-    asked, seen = _asked(tops, tables, objects, {id(selector) for selector in selectors})
+    asked, seen = _asked(tops, tables, objects, {id(selector) for selector in selectors}) if tops else ([], {})
     tally = Tally(level=level, with_data=tables is not None, n_rows=_n_rows(objects, tables))
     tally.numbered = any(has_numbered_seed(found.value) for found in objects)
-    changed = without_padding(objects) if level == NONE else without_seeds(objects)
+    trees = [found.value.__getstate__()["nodes"] for found in objects if is_tree(found.value)]
+    arrays = [*trees, *(found.value for found in objects if isinstance(found.value, np.ndarray))]
+    changed: Changed = Counter(
+        {("bytes that nothing uses", "arrays as a writer leaves them"): sum(map(cleared, arrays))}
+    )
+    changed += without_seeds(objects) if level > NONE else Counter()
     if level >= COUNTS:
         changed += _without_selectors(selectors)
         changed += _without_counts(list(objects_in(new)), seen, tally)

@@ -11,7 +11,7 @@ import numpy as np
 
 from pytest_draft.errors import one_line
 from pytest_draft.hardening.fields import is_a
-from pytest_draft.hardening.level import COUNTS, LABELS, Level
+from pytest_draft.hardening.level import COUNTS, LABELS, NONE, Level
 from pytest_draft.hardening.thresholds import Shortened
 from pytest_draft.hardening.trees import Rewritten, Wanted
 from pytest_draft.hardening.walk import is_estimator, is_tree, objects_in
@@ -75,6 +75,8 @@ class Tally:
 
 def stops(model: Any, tally: Tally) -> tuple[str, ...]:
     """Return what a hardened model no longer does."""
+    if tally.level <= NONE:
+        return ()
     said = ["estimators_samples_ raises an error, and fitting again gives another model: no seed is left"]
     if tally.level < COUNTS:
         return tuple(said)
@@ -117,7 +119,9 @@ def _importances(model: Any) -> str | None:
 def stays(model: Any, tally: Tally) -> tuple[str, ...]:
     """Return what a hardened model still reveals of its training data."""
     said = []
-    if tally.level < COUNTS:
+    if tally.level <= NONE:
+        said.append("all that it told: only bytes that nothing uses were changed")
+    elif tally.level < COUNTS:
         said.append("all counts, impurities and inner nodes' fractions: whoever has them needs no seeds")
     elif tally.level >= LABELS:
         said += [f"the label of {tally.fractions:,} leaves"] * bool(tally.fractions)

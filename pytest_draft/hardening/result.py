@@ -48,7 +48,7 @@ class Hardened:
     """What became of a model."""
 
     level: str
-    """``seeds``, ``counts``, ``decimals:N`` or ``labels``."""
+    """``none``, ``seeds``, ``counts``, ``decimals:N`` or ``labels``."""
     changes: tuple[Change, ...]
     """Field by field."""
     differences: tuple[Difference, ...]

@@ -15,7 +15,7 @@ import numpy as np
 
 from pytest_draft.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.nodes import depth_first, levels
-from pytest_draft.hardening.walk import WalkedObject
+from pytest_draft.artifact.unused import at_leaves, unused_in
 
 _IS_SUM = 1e-6  # as far as a leaf's class fractions can be from 1 in sum
 
@@ -77,24 +77,17 @@ def with_arrays(tree: Any, nodes: AnyArray, values: FloatArray, max_depth: int) 
     return new
 
 
-def without_padding(objects: Sequence[WalkedObject]) -> Counter[tuple[str, str]]:
-    """Give all trees among some objects what an honest writer gives to bytes and fields that nobody reads."""
-    changed: Counter[tuple[str, str]] = Counter()
-    for owner in (found.value for found in objects if is_a_tree(found.value)):
-        nodes, values = arrays_of(owner.tree_)
-        leaves = nodes["left_child"] < 0
-        for name in ("feature", "threshold"):
-            nodes[name][leaves] = -2
-        if "missing_go_to_left" in (nodes.dtype.names or ()):
-            nodes["missing_go_to_left"][leaves] = 0
-        owner.tree_ = with_arrays(owner.tree_, nodes, values, owner.tree_.max_depth)
-        changed["tree_", "trees, without what nobody reads"] += 1
-    return changed
-
-
-def is_a_tree(value: object) -> bool:
-    """Return whether an object is a fitted tree of scikit-learn."""
-    return hasattr(getattr(value, "__dict__", {}).get("tree_"), "__setstate__")
+def cleared(array: AnyArray) -> bool:
+    """Give what nothing uses of an array the value that a writer gives it, in place; return whether it had another."""
+    if next(unused_in(array, best_first=False), None) is None:
+        return False
+    clean = np.zeros(array.shape, array.dtype)
+    for name in array.dtype.names or ():
+        clean[name] = array[name]
+    for name, (leaf, value) in at_leaves(clean).items():
+        clean[name][leaf] = value
+    array.view(np.uint8)[...] = clean.view(np.uint8) if array.dtype.names else array.view(np.uint8) != 0
+    return True
 
 
 def rewritten(tree: Any, thresholds: FloatArray, keep_missing: BoolArray, wanted: Wanted) -> Rewritten:

@@ -264,7 +264,7 @@ TREE = ("oblivious_trees", 0)
 )
 def test_damaged_json_is_refused_in_one_line(place, value, content):
     with pytest.raises(ArtifactError) as refusal:
-        read_catboost(changed(content, place, value), Budget(DEFAULT_LIMITS, 10**7))
+        read_catboost(changed(content, place, value), Budget(DEFAULT_LIMITS, 10**6))
     assert "\n" not in str(refusal.value)
 
 
@@ -283,7 +283,7 @@ def test_damaged_json_is_refused_in_one_line(place, value, content):
     ],
 )
 def test_json_that_does_not_say_what_its_rows_would_is_not_judged(place, value, content):
-    assert read_catboost(changed(content, place, value), Budget(DEFAULT_LIMITS, 10**7)).not_covered is not None
+    assert read_catboost(changed(content, place, value), Budget(DEFAULT_LIMITS, 10**6)).not_covered is not None
 
 
 def test_changed_bytes_of_cbm_are_read_or_refused_in_one_line(content, dump):
@@ -307,14 +307,14 @@ def test_changed_bytes_of_cbm_are_read_or_refused_in_one_line(content, dump):
 
 @pytest.mark.parametrize("place", [("model_info", "note"), ("note",)])
 def test_entries_of_other_names_are_listed(place, content):
-    assert read_catboost(changed(content, place, "somebody"), Budget(DEFAULT_LIMITS, 10**7)).contents.opaque
-    assert not read_catboost(content["json"], Budget(DEFAULT_LIMITS, 10**7)).contents.opaque
-    assert not read_catboost(content["cbm"], Budget(DEFAULT_LIMITS, 10**7)).contents.opaque
+    assert read_catboost(changed(content, place, "somebody"), Budget(DEFAULT_LIMITS, 10**6)).contents.opaque
+    assert not read_catboost(content["json"], Budget(DEFAULT_LIMITS, 10**6)).contents.opaque
+    assert not read_catboost(content["cbm"], Budget(DEFAULT_LIMITS, 10**6)).contents.opaque
 
 
 def test_bytes_behind_a_cbm_are_refused(content):
     with pytest.raises(CorruptArtifactError, match="stand behind"):
-        read_catboost(content["cbm"] + b"somebody", Budget(DEFAULT_LIMITS, 10**7))
+        read_catboost(content["cbm"] + b"somebody", Budget(DEFAULT_LIMITS, 10**6))
 
 
 def test_a_pickle_with_something_else_for_its_model_is_refused(rows, targets, dump):

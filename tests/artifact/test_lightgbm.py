@@ -65,7 +65,7 @@ def trained(rows, labels, **parameters):
 
 
 def stored(model):
-    return read_lightgbm(model.booster_.model_to_string().encode(), Budget(DEFAULT_LIMITS, 10**7))
+    return read_lightgbm(model.booster_.model_to_string().encode(), Budget(DEFAULT_LIMITS, 10**6))
 
 
 @pytest.mark.parametrize("target", ["two", "three", "number", "count"])
@@ -171,7 +171,7 @@ def test_trees_that_were_not_grown_in_one_go_are_noticed(rows, targets):
     longer = lightgbm.LGBMClassifier(**QUICK).fit(rows, labels, init_model=model)
     assert "init_model" in stored(longer).not_covered
     again = model.booster_.refit(rows, labels).model_to_string()
-    assert read_lightgbm(again.encode(), Budget(DEFAULT_LIMITS, 10**7)).not_covered is not None
+    assert read_lightgbm(again.encode(), Budget(DEFAULT_LIMITS, 10**6)).not_covered is not None
     slower = lightgbm.reset_parameter(learning_rate=lambda index: 0.1 * 0.9**index)
     assert "learning rate" in stored(lightgbm.LGBMClassifier(**QUICK).fit(rows, labels, callbacks=[slower])).not_covered
 
@@ -228,7 +228,7 @@ def test_a_damaged_text_is_refused_in_one_line(pattern, becomes, text):
     changed = re.sub(pattern, becomes, text, count=1)
     assert changed != text
     with pytest.raises(ArtifactError) as refusal:
-        read_lightgbm(changed.encode(), Budget(DEFAULT_LIMITS, 10**7))
+        read_lightgbm(changed.encode(), Budget(DEFAULT_LIMITS, 10**6))
     assert "\n" not in str(refusal.value)
 
 
@@ -246,11 +246,11 @@ def test_a_damaged_text_is_refused_in_one_line(pattern, becomes, text):
 def test_a_text_that_does_not_say_what_its_rows_would_is_not_judged(pattern, becomes, text):
     changed = re.sub(pattern, becomes, text, count=1)
     assert changed != text
-    assert read_lightgbm(changed.encode(), Budget(DEFAULT_LIMITS, 10**7)).not_covered is not None
+    assert read_lightgbm(changed.encode(), Budget(DEFAULT_LIMITS, 10**6)).not_covered is not None
 
 
 def test_text_between_the_fields_is_listed(text):
-    found = read_lightgbm((text + "\na line about somebody\n").encode(), Budget(DEFAULT_LIMITS, 10**7))
+    found = read_lightgbm((text + "\na line about somebody\n").encode(), Budget(DEFAULT_LIMITS, 10**6))
     assert found.contents.opaque
 
 

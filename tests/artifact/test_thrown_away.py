@@ -42,7 +42,7 @@ DROPPED = {
 def test_a_value_that_loading_makes_and_drops_is_unexplained(kind, forest, tmp_path):
     whole = pickle.dumps(forest, 2)
     (tmp_path / "model.pkl").write_bytes(whole[:2] + DROPPED[kind] + whole[2:])
-    (place,) = read(tmp_path / "model.pkl").account.unexplained
+    place, *_ = read(tmp_path / "model.pkl").account.unexplained
     assert "values that loading reads and drops" in place.what
     (tmp_path / "model.pkl").write_bytes(whole)
     assert read(tmp_path / "model.pkl").account.unexplained == ()

@@ -405,7 +405,9 @@ def test_every_statement_of_a_fitted_model_is_explained_by_its_rows_and_not_by_o
         artifact = read(path)
         forest = artifact.forest
         assert artifact.not_covered is None
-        assert (forest.n_samples, artifact.not_read, artifact.account.unexplained) == (200, (), ())
+        assert (forest.n_samples, artifact.not_read) == (200, ())
+        # What pruning has left of nodes tells more of the rows than is used here.
+        assert bool(artifact.account.unexplained) == (name == "two, pruned")
         known = label if forest.classes is not None else np.zeros(200, int)
         assert misses(forest, table[0], known) == 0
         assert misses(forest, others, known) > 20

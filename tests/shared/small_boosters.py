@@ -99,8 +99,9 @@ def booster(
 
 
 def as_json(model: object) -> bytes:
-    """Return the JSON text."""
-    return json.dumps(model, separators=(",", ":")).encode()
+    """Return the JSON text, with as many digits as numbers in single precision need."""
+    short = json.loads(json.dumps(model), parse_float=lambda text: float(str(np.float32(text))))
+    return json.dumps(short, separators=(",", ":")).encode()
 
 
 def as_ubjson(value: object) -> bytes:
