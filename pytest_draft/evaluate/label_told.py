@@ -88,8 +88,11 @@ def label_told(
     for one in dict.fromkeys((*slices, *(by_class(model.classes) if of_labels else ()))):
         inside = one.holds(rows, labels, data.columns) & (drawn | (one.label is not None))
         if inside.sum() >= LEAST_ROWS:
-            beside = without if one.label is None else by_others.best_on_class(one.label, without)
-            parts.append(_figures(one.name, inside, told, beside, certain, is_class=one.label is not None))
+            if one.label is None:
+                parts.append(_figures(one.name, inside, told, without, certain))
+            else:
+                said = tuple(tried.best_on_class(one.label) for tried in (by_file, by_others))
+                parts.append(_figures(one.name, inside, *said, certain, others=~inside, known=without))
     found = LabelTold(
         of="labels" if of_labels else "targets",
         rows=int(drawn.sum()),
@@ -212,15 +215,11 @@ class _Tried:
         chosen = int(right[:, self.counted].sum(axis=1).argmax())
         return right[chosen], self.names[chosen]
 
-    def best_on_class(self, label: int, otherwise: BoolArray) -> BoolArray:
-        """Return of which rows the guess is right that tells a class best from the others (Youden, 1950).
-
-        Or one that is right of more rows of this class.
-        """
+    def best_on_class(self, label: int) -> BoolArray:
+        """Return which rows are said to be of a class by the guess that tells it best from others (Youden, 1950)."""
         said, own = self.values == label, self.truth == label
         apart = said[:, own].mean(axis=1) - (0.0 if own.all() else said[:, ~own].mean(axis=1))
-        best = np.asarray(self.values[apart.argmax()] == self.truth)
-        return max(best, otherwise, key=lambda right: int(right[own].sum()))
+        return np.asarray(said[apart.argmax()])
 
 
 def _figures(
@@ -229,13 +228,21 @@ def _figures(
     told: BoolArray,
     without: BoolArray,
     certain: BoolArray | None = None,
-    *,
-    is_class: bool = False,
+    others: BoolArray | None = None,
+    known: BoolArray | bool = False,
 ) -> Told:
-    of = [int((inside & those).sum()) for those in (inside, told, without, told & ~without)]
-    sure = None if certain is None else int((inside & certain).sum())
-    gained = None if certain is None else int((inside & certain & ~without).sum())
-    return Told(name, of[0], of[1], of[2], of[3], sure, gained, is_class)
+    """Return figures of some rows, and of others that are said to be of their class.
+
+    What is certain is no gain where it is `known` by another predictor.
+    """
+    counted = {"rows": inside, "told": told, "without": without, "gained": told & ~without}
+    if certain is not None:
+        counted |= {"certain": certain, "certain_gained": certain & ~(without | known)}
+    number = {key: int((inside & those).sum()) for key, those in counted.items()}
+    if others is not None:
+        beside = {"others": others, "alarms": others & told, "alarms_without": others & without}
+        number |= {key: int(those.sum()) for key, those in beside.items()}
+    return Told(name, **number)
 
 
 def _against_leaves(
