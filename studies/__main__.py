@@ -24,6 +24,7 @@ from studies import (
     informed,
     invariances,
     known_classes,
+    label_told,
     numeric,
     numeric_agreement,
     ordinary_files,
@@ -71,6 +72,7 @@ STUDIES: Mapping[str, tuple[ModuleType, str]] = {
         "files as people save them, and with rows beside the forest: what is told",
     ),
     "known-classes": (known_classes, "add what the installed libraries' estimators keep to the table of known classes"),
+    "label-told": (label_told, "what files tell of labels and targets, beside what is told of other people"),
     "population-attack": (
         population_attack,
         "hardened files that pass, attacked by somebody with other people's rows",

@@ -7,6 +7,7 @@ no target enters here.
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import softmax
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
@@ -19,7 +20,8 @@ from pytest_draft.errors import NotCoveredError
 Model = Forest | RuleList
 
 ANSWER, COMMONEST, ALLOWED = "the model's answer", "what most leaves say", "what the leaves allow"
-"""The guesses, by name."""
+RARE = "rare labels first"
+"""The guesses, by name. The last one is the label whose share is largest beside how frequent it is."""
 
 _ROUNDING = {False: 1e-9, True: 2e-6}
 """How far equal targets are apart at most, relative to the largest, by whether sums are in single precision."""
@@ -46,7 +48,7 @@ def guesses_of(model: Model, rows: Rows) -> dict[str, FloatArray]:
         alone, least = _alone_in_boosted(model, rows), 1 if model.observation.counted else 2
         return {ANSWER: answer, ALLOWED: _commonest(alone, rounding, answer, least)}
     mean = answers.mean(axis=0)
-    scores = {ANSWER: mean}
+    scores = {ANSWER: mean, RARE: mean / np.maximum(mean.mean(axis=0), 1e-300)}
     if len(answers) > 1:
         scores[COMMONEST] = np.eye(answers.shape[2])[answers.argmax(axis=2)].sum(axis=0) + mean / 2
         scores[ALLOWED] = (answers > 0).sum(axis=0) + mean / 2
@@ -69,7 +71,7 @@ def rounding_of(targets: FloatArray, model: Model | None = None) -> float:
 def _answers(model: Model, rows: Rows) -> FloatArray:
     """Return what each tree says of each class, or the target, shape (n_trees, n_rows, n_values): boosted ones as one.
 
-    Larger is likelier; shares of classes, but for boosted trees.
+    Of classes their shares, or probabilities.
     """
     if isinstance(model, RuleList):
         counts = model.counts
@@ -81,8 +83,8 @@ def _answers(model: Model, rows: Rows) -> FloatArray:
     if not isinstance(said, BoostedSums):
         return np.stack(found) if model.classes is None else _shares(np.stack(found))
     scores = np.concatenate([base + sum(found[k :: said.n_scores]) for k, base in enumerate(said.base)], axis=1)
-    if model.classes is not None and said.n_scores == 1:
-        scores = np.hstack([0 * scores, scores])
+    if model.classes is not None:
+        scores = softmax(np.hstack([0 * scores, scores]) if said.n_scores == 1 else scores, axis=1)
     return (np.exp(scores) if said.loss == "poisson" else scores)[None]
 
 
@@ -116,7 +118,7 @@ def _alone_in_boosted(forest: Forest, rows: Rows) -> FloatArray:
         at = np.full(tree.n_nodes, -1)
         at[own.node[usable]] = usable
         node = tree.leaves[stage.leaf]
-        stated = (at[node] >= 0) & (not said.counted | (tree.n_distinct[node] == 1))
+        stated = (at[node] >= 0) & ((tree.n_distinct[node] == 1) | (not said.counted))
         weight, total = own.weight[at[node[stated]]], own.total[at[node[stated]]]
         target = np.full(len(node), np.nan)
         rest = weight[:, 0] + weight[:, 2] * stage.hessian[stated] - total

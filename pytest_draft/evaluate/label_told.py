@@ -87,18 +87,12 @@ def label_told(
     parts = []
     for one in dict.fromkeys((*slices, *(by_class(model.classes) if of_labels else ()))):
         inside = one.holds(rows, labels, data.columns) & (drawn | (one.label is not None))
-        if inside.sum() < LEAST_ROWS:
-            continue
-        if one.label is None:
-            parts.append(_figures(one.name, inside, told, without, certain))
-            continue
-        beside = by_others.best_on_class(one.label, predictor)
-        made = _figures(one.name, inside, told, beside == truth, certain)
-        others = drawn & (truth != one.label)
-        wrongly = [int((others & (said == one.label)).sum()) for said in (by_file.of_name(guess), beside)]
-        parts.append(
-            replace(made, is_class=True, others=int(others.sum()), wrongly=wrongly[0], wrongly_without=wrongly[1])
-        )
+        if inside.sum() >= LEAST_ROWS:
+            if one.label is None:
+                parts.append(_figures(one.name, inside, told, without, certain))
+            else:
+                said = tuple(tried.best_on_class(one.label) for tried in (by_file, by_others))
+                parts.append(_figures(one.name, inside, *said, certain, others=~inside, known=without))
     found = LabelTold(
         of="labels" if of_labels else "targets",
         rows=int(drawn.sum()),
@@ -221,20 +215,11 @@ class _Tried:
         chosen = int(right[:, self.counted].sum(axis=1).argmax())
         return right[chosen], self.names[chosen]
 
-    def of_name(self, name: str) -> FloatArray:
-        """Return what one of the guesses says."""
-        said: FloatArray = self.values[self.names.index(name)]
-        return said
-
-    def best_on_class(self, label: int, otherwise: str) -> FloatArray:
-        """Return what the guess says that tells a class best from the others (Youden, 1950).
-
-        Or another one, if that is right of more rows of this class.
-        """
+    def best_on_class(self, label: int) -> BoolArray:
+        """Return which rows are said to be of a class by the guess that tells it best from others (Youden, 1950)."""
         said, own = self.values == label, self.truth == label
         apart = said[:, own].mean(axis=1) - (0.0 if own.all() else said[:, ~own].mean(axis=1))
-        both = self.values[apart.argmax()], self.of_name(otherwise)
-        return max(both, key=lambda one: int((one[own] == label).sum()))
+        return np.asarray(said[apart.argmax()])
 
 
 def _figures(
@@ -243,11 +228,21 @@ def _figures(
     told: BoolArray,
     without: BoolArray,
     certain: BoolArray | None = None,
+    others: BoolArray | None = None,
+    known: BoolArray | bool = False,
 ) -> Told:
-    of = [int((inside & those).sum()) for those in (inside, told, without, told & ~without)]
-    sure = None if certain is None else int((inside & certain).sum())
-    gained = None if certain is None else int((inside & certain & ~without).sum())
-    return Told(name, of[0], of[1], of[2], of[3], sure, gained)
+    """Return figures of some rows, and of others that are said to be of their class.
+
+    What is certain is no gain where it is `known` by another predictor.
+    """
+    counted = {"rows": inside, "told": told, "without": without, "gained": told & ~without}
+    if certain is not None:
+        counted |= {"certain": certain, "certain_gained": certain & ~(without | known)}
+    number = {key: int((inside & those).sum()) for key, those in counted.items()}
+    if others is not None:
+        beside = {"others": others, "alarms": others & told, "alarms_without": others & without}
+        number |= {key: int(those.sum()) for key, those in beside.items()}
+    return Told(name, **number)
 
 
 def _against_leaves(

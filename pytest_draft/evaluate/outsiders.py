@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from pytest_draft.arrays import FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.observations import BoostedSums
-from pytest_draft.attack.leaf_answers import Model, guesses_by_trees
+from pytest_draft.attack.leaf_answers import RARE, Model, guesses_by_trees
 from pytest_draft.errors import OutOfTimeError
 from pytest_draft.timebox import TimeBox
 
@@ -144,7 +144,12 @@ def _told(estimator: Any, rows: Rows, answers: FloatArray, others: IntArray, min
         warnings.simplefilter("ignore")
         fitted = clone(estimator).fit(rows[others], answers[others])
         trees = getattr(fitted, "estimators_", None)
-        if not isinstance(trees, list) or hasattr(fitted, "classes_") or hasattr(fitted, "estimators_features_"):
+        if hasattr(fitted, "classes_"):
+            share, labels = fitted.predict_proba(rows[mine]), fitted.classes_
+            frequency = np.unique(answers[others], return_counts=True)[1]
+            guesses = {"": share, f" ({RARE})": share / frequency}
+            return {name: labels[guess.argmax(axis=1)].astype(np.float64) for name, guess in guesses.items()}
+        if not isinstance(trees, list) or hasattr(fitted, "estimators_features_"):
             return {"": fitted.predict(rows[mine]).astype(np.float64)}
         by_tree = np.stack([one.predict(rows[mine]) for one in trees])
     return {f" ({name})": values for name, values in guesses_by_trees(by_tree).items()}

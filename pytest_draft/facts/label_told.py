@@ -32,17 +32,15 @@ class Told:
     """Rows of which the file allows one class only; None where that is not known."""
     certain_gained: int | None = None
     """Those of them that are not told without the file."""
-    is_class: bool = False
-    """Whether these are the rows of one class."""
     others: int = 0
-    wrongly: int = 0
-    wrongly_without: int = 0
-    """`others`, `wrongly` and `wrongly_without`: of a class, the rows of the other ones, and those of them that are
-    taken for it, with the file and without it.
-    """
+    """Where these are the rows of one class: how many rows of other classes there are; else 0."""
+    alarms: int = 0
+    alarms_without: int = 0
+    """`alarms` and `alarms_without`: how many of the others are said to be of this class, too."""
 
     def __post_init__(self) -> None:
         require_rising(gained=self.gained, told=self.told, rows=self.rows)
+        require_rising(alarms=max(self.alarms, self.alarms_without), others=self.others)
         require_rising(lost=self.lost, without=self.without, rows=self.rows)
         require_rising(certain_gained=self.certain_gained, certain=self.certain, rows=self.rows)
         for wrongly in (self.wrongly, self.wrongly_without):
@@ -84,10 +82,26 @@ class Told:
         return None if self.certain is None else self.certain / self.rows
 
     @property
+    def both_alarms(self) -> tuple[float, ...]:
+        """The shares of the others that are said to be of this class, with the file and without; empty for no class."""
+        return (self.alarms / self.others, self.alarms_without / self.others) if self.others else ()
+
+    @property
+    def reached(self) -> float:
+        """The share that is told; of a class, less that of the others that are said to be of it (Youden, 1950)."""
+        return self.share - sum(self.both_alarms[:1])
+
+    @property
+    def reached_without(self) -> float:
+        """What is reached without the file."""
+        return self.share_without - sum(self.both_alarms[1:])
+
+    @property
     def least_difference(self) -> float:
-        """By how much the share that is told is surely larger with the file: the lower end of its 95 % interval."""
-        mean = self.share - self.share_without
-        return mean - _DEVIATIONS * math.sqrt(max(0.0, (self.gained + self.lost) / self.rows - mean**2) / self.rows)
+        """By how much more is surely reached with the file: the lower end of a 95 % interval."""
+        squares = (self.gained + self.lost) / self.rows - (self.share - self.share_without) ** 2
+        variance = max(0.0, squares) / self.rows + sum(one * (1 - one) / self.others for one in self.both_alarms)
+        return self.reached - self.reached_without - _DEVIATIONS * math.sqrt(variance)
 
     @property
     def least_beyond(self) -> float:

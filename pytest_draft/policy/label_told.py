@@ -45,45 +45,41 @@ def _outcomes(found: LabelTold, thresholds: Thresholds) -> Iterator[Outcome]:
             )
             yield Bar(most, f"the policy allows at most {most}", ",").judge(told, shown)
     for part in (found.told, *found.parts):
-        of = "the people" if not part.name else f"the people of {part.name}" if part.is_class else f"slice {part.name}"
+        of = "the people" + (f" of {part.name}" if part.others else f" in {part.name}" if part.name else "")
         sure, share = part.certain_gained or 0, thresholds.get("max_certain_share")
         if share is not None and sure >= LEAST_PEOPLE and lower_end(sure, part.missed) > share:
             shown = f"the file tells with certainty the label of {sure:,} of the {part.missed:,} of {of} whose label"
             allowed = f"the policy allows at most {100 * share:g} %"
             yield Outcome("failed", f"{shown} cannot be told without their rows ({sure / part.missed:.0%}); {allowed}")
         if (share := thresholds.get("max_told_share")) is not None:
-            counts = _counts(part, share, thresholds["least_difference"])
+            counts = _counts(part, thresholds["least_difference"])
             if counts or not part.name:  # of a part only a failure is said
                 what, near = found.of[:-1], " to within 1 % of the range" if found.exact else ""
                 certain = "" if part.certain is None else f", with certainty for {part.share_certain:.1%}"
                 yield _beyond(part, f"the {what}{near}", of, found, share, counts, certain)
 
 
-def _counts(part: Told, share: float, least: float) -> bool:
-    """Return whether what is told of a part is surely more than without the file.
-
-    Of one class more is told by whoever says it more often: so it has to be told better from the others, too.
-    """
-    if part.is_class:
-        return part.gained >= LEAST_ROWS and part.set_apart > share and part.least_difference > least
+def _counts(part: Told, least: float) -> bool:
+    """Return whether what is told of a part is surely more than without the file."""
+    if part.others:
+        return part.gained >= LEAST_ROWS and part.least_difference > least
     return part.least_difference > least or (part.gained >= LEAST_PEOPLE and part.least_beyond > _SURELY)
 
 
 def _beyond(part: Told, what: str, of: str, found: LabelTold, share: float, counts: bool, certain: str) -> Outcome:
     """Judge a share beside that without the file: so much of the rest is allowed, and more where it is not sure."""
     sampled = f" (tried on {part.rows:,} of {found.of_rows:,}, drawn at random)" * (found.rows < found.of_rows)
+    alarms = [f" (wrongly: {one:.1%} of the others)" for one in part.both_alarms] or ["", ""]
     shown = (
-        f"somebody who knows a person's features reads {what} of {part.share:.1%} of {of} from the file{certain}"
-        f"{sampled}; without their rows, {part.share_without:.1%} can be told"
+        f"somebody who knows a person's features reads {what} of {part.share:.1%} of {of}{alarms[0]} from the file"
+        f"{certain}{sampled}; without their rows, {part.share_without:.1%}{alarms[1]} can be told"
     )
-    most = part.share_without + share * (1 - part.share_without)
-    bar = Bar(
-        most,
-        f"the policy allows at most {most:.1%} ({part.share_without:.1%} and {100 * share:g} % of the rest)",
-        ".1%",
-    )
-    if counts or not bar.crossed_by(part.share):
-        return bar.judge(part.share, shown)
+    least, less = part.reached_without, "less what is wrong, " if part.others else ""
+    most = least + share * (1 - least)
+    said = f"{less}the policy allows at most {most:.1%} ({least:.1%} and {100 * share:g} % of the rest)"
+    bar = Bar(most, said, ".1%")
+    if counts or not bar.crossed_by(part.reached):
+        return bar.judge(part.reached, shown)
     return Outcome("passed", f"{shown}; {bar.said}, which is not surely crossed")
 
 
