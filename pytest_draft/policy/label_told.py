@@ -34,12 +34,17 @@ def check(examination: Examination, thresholds: Thresholds) -> Outcome:
 
 
 def _outcomes(found: LabelTold, thresholds: Thresholds) -> Iterator[Outcome]:
-    if found.exact is not None:
-        if (share := thresholds.get("max_exact_share")) is not None:
-            surely = found.exact.gained >= LEAST_PEOPLE and found.exact.least_beyond > share
-            yield _beyond(found.exact, "the target", "the people exactly", found, share, surely, "")
-        if (most := thresholds.get("max_highest_targets")) is not None and found.highest:
-            told = found.highest_exact or 0
+    exact, told = found.exact, found.highest_exact
+    if (share := thresholds.get("max_exact_share")) is not None:
+        if exact is None:
+            yield Outcome("inconclusive", "it is not known of how many people the file tells the target exactly")
+        else:
+            surely = exact.gained >= LEAST_PEOPLE and exact.least_beyond > share
+            yield _beyond(exact, "the target", "the people exactly", found, share, surely, "")
+    if (most := thresholds.get("max_highest_targets")) is not None:
+        if found.highest is None or told is None:
+            yield Outcome("inconclusive", "it is not known whether the file tells the highest targets")
+        elif found.highest:
             shown = (
                 f"of the {found.highest} people with the highest targets, only the file tells that of {told} exactly"
             )
@@ -97,9 +102,13 @@ RULE = Rule(
             default=0.1,
         ),
         "max_certain_share": Key.share("fail when the label is certain of a larger share of them"),
-        "max_exact_share": Key.share("fail when a regressor's target is told exactly of a larger share of them"),
+        "max_exact_share": Key.share(
+            "fail when a regressor's target is told exactly of a larger share of them",
+            unless=(NotApplicable.NO_TARGETS,),
+        ),
         "max_highest_targets": Key.rows(
-            "fail when the target is told exactly of more of the five people with the highest ones"
+            "fail when the target is told exactly of more of the five people with the highest ones",
+            unless=(NotApplicable.NO_TARGETS,),
         ),
     },
     check=check,

@@ -55,6 +55,7 @@ class NotApplicable(Enum):
     OTHERS_KNOWN = "the adversary knows all other rows already, so its own attack shows what the file adds to them"
     NO_LABELS = "the model was trained without labels"
     NO_CLASSES = "the model has no classes, and this is about labels"
+    NO_TARGETS = "the model has classes, and this is about targets"
     NO_NUMBERS = "no numeric column is to be rebuilt"
     NO_EPSILON = "the file declares no epsilon that its counts could contradict"
     FREQUENCIES = "the table tells how often each kind of row occurs, each at least ten times, and nobody's record"
@@ -73,6 +74,8 @@ class NotApplicable(Enum):
             return artifact.kind == "IsolationForest"
         if self is NotApplicable.NO_CLASSES:
             return artifact.regressor
+        if self is NotApplicable.NO_TARGETS:
+            return not artifact.regressor
         if self is NotApplicable.NO_NUMBERS:
             known = [None if found is None else found.numeric, None if informed is None else informed.exact_numeric]
             return (found is not None or informed is not None) and known == [None, None]
@@ -177,8 +180,12 @@ class Rule(Generic[Evidence]):
         of_keys = {name: [one for one in key.unless if one.holds(examination)] for name, key in self.keys.items()}
         left_out = {name: reasons[0] for name, reasons in of_keys.items() if reasons}
         left = {name: at for name, at in thresholds.items() if name not in left_out}
-        why = next((one for one in self.unless if one.holds(examination)), None)
-        return left, left_out[next(iter(thresholds))] if why is None and thresholds and not left else why
+        whys = [one for one in self.unless if one.holds(examination)]
+        if all(
+            name in self.keys and self.keys[name].default is not None for name in left
+        ):  # the others say how these are held
+            whys += [left_out[name] for name in thresholds if name in left_out]
+        return left, whys[0] if whys else None
 
 
 def common(one: list[str], other: list[str]) -> list[str]:

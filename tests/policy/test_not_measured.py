@@ -20,6 +20,7 @@ from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.figures import Baseline, Closeness, Distance, Exact, Numeric, Significance
 from pytest_draft.facts.files import ArtifactFacts
 from pytest_draft.facts.findings import Labelled, Part
+from pytest_draft.facts.label_told import LabelTold, Told
 from pytest_draft.facts.privacy import Privacy
 from pytest_draft.facts.published import Published
 from pytest_draft.facts.slices import Measured, SliceBaseline, SliceFigures
@@ -62,6 +63,13 @@ LIMITS: dict[str, dict[str, Any]] = {
     "smallest-leaf": {"min_rows": 1},
     "pure-leaves": {"max_share": 0.9},
     "leaves-of-one-person": {"max_share": 0.9, "max_rows": 20},
+    "label-told": {
+        "max_told_share": 0.9,
+        "least_difference": 0.1,
+        "max_certain_share": 0.9,
+        "max_exact_share": 0.9,
+        "max_highest_targets": 5,
+    },
     "epsilon-cap": {"max_epsilon": 9.0},
     "time-box": {"min_seconds": 1.0},
     "allowed-models": {"kinds": ["Forest"]},
@@ -99,6 +107,8 @@ FULL = replace(
     ambiguity=Ambiguity(("uniform",), 8, 0.1, 400.0, 0.2, 1, True),
 )
 CERTAIN = Bounds(2, 2)
+LABELS = LabelTold("labels", 40, 40, "the model", "a predictor", Told("", 40, 20, 18, 4, 3, 1))
+TARGETS = replace(LABELS, of="targets", exact=Told("", 40, 4, 2, 3), exact_in_leaves=4, highest=5, highest_exact=1)
 ARTIFACT = ArtifactFacts(
     "m.joblib",
     sha256="text",
@@ -115,6 +125,7 @@ NUMERIC = replace(
     artifact=ARTIFACT,
     findings=FULL,
     informed=NUMBERS,
+    label_told=LABELS,
     certificate=Certificate(40, CERTAIN, CERTAIN, CERTAIN, CERTAIN, CERTAIN),
     entropy=Entropy(8.0, Between(0.5, 0.5), Between(0.4, 0.4), 0.5, "the tree", None, 1, (0.5,) * 101),
 )
@@ -131,7 +142,9 @@ DISCRETE = replace(
     ),
     informed=INFORMED,
 )
-REGRESSOR = replace(with_findings(NUMERIC, labelled=None), artifact=replace(ARTIFACT, regressor=True))
+REGRESSOR = replace(
+    with_findings(NUMERIC, labelled=None), artifact=replace(ARTIFACT, regressor=True), label_told=TARGETS
+)
 BY_ATTACK = replace(
     with_findings(DISCRETE, ambiguity=None, ideal=None, informed=None, labelled=FULL.labelled), informed=None
 )
@@ -201,6 +214,7 @@ BOUNDED = {
     ("perfect-rows", "Baseline.error"),
     ("perfect-rows", "Findings.numeric"),  # the figures by rank are there
     ("singled-out-rows", "Findings.numeric"),
+    ("label-told", "Told.certain"),  # what is certain is right, so it is told, too
     ("given-all-other-rows", "Examination.findings"),  # without an attack, of all columns only
 }
 """Rules that pass by another figure."""
@@ -260,6 +274,8 @@ def test_a_rule_is_not_applicable_for_a_reason_of_the_list_only(kind):
         ("regressor", "perfect-rows", {"max_perfect_rows_with_labels": 30}, NotApplicable.NO_CLASSES),
         ("discrete", "perfect-rows", {"max_exact_values_beyond_split_half": 0.9}, NotApplicable.NO_NUMBERS),
         ("discrete", "given-all-other-rows", {"max_exact_values_share": 0.9}, NotApplicable.NO_NUMBERS),
+        ("discrete", "label-told", {"max_exact_share": 0.9}, NotApplicable.NO_TARGETS),
+        ("discrete", "label-told", {"max_highest_targets": 5}, NotApplicable.NO_TARGETS),
         ("private", "perfect-rows", {"max_certain_unique_rows": 0}, NotApplicable.NOISE),
     ],
 )
