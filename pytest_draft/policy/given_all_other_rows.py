@@ -61,16 +61,18 @@ def _error(informed: Informed | None, on: str, share: float) -> Outcome:
     others = informed.split_half_error
     without = min(informed.matched_error_without_file, informed.without_file * others)
     reached = min(informed.matched_error, without)
-    at, where_from = share * others, f"{share:g} x {others:.4f}, that of other rows like these"
+    at, base, where_from = share * others, 0.0, f"{share:g} x {others:.4f}, that of other rows like these"
     if (1 - ADDED) * without < at:
-        at, where_from = (1 - ADDED) * without, f"{1 - ADDED:g} x {without:.4f}, what somebody gets without the file"
+        at, base = (1 - ADDED) * without, without
+        where_from = f"{1 - ADDED:g} x {without:.4f}, what somebody gets without the file"
     shown = (
         f"knowing all other rows, an attacker guesses each row with an error of {reached:.4f} after "
         f"matching{on}{_sample_note(informed)}; without the file: {without:.4f}"
     )
     if not on:
         shown += f" (row by row: {informed.error:.4f}, and {informed.error_without_file:.4f} without)"
-    bar = Bar(at, f"the check fails at {at:.4f} or less ({where_from})", fails="at most", rounding=_ROUNDING)
+    fails_at = f"the check fails at {at:.4f} or less ({where_from})"
+    bar = Bar(at, fails_at, fails="at most", rounding=_ROUNDING, base=base)
     if reached >= (1 - ADDED) * without:
         helps = f"{shown}, so the file helps by at most a tenth after matching; {bar.said}"
         return Outcome("passed", helps, close=bar.close_to(reached))

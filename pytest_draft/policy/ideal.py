@@ -14,7 +14,7 @@ from typing import NamedTuple
 from pytest_draft.facts.ambiguity import Attacker, Ideal
 from pytest_draft.facts.findings import Findings, Part
 from pytest_draft.facts.informed import Informed, OtherPeople
-from pytest_draft.policy.bar import Bar
+from pytest_draft.policy.bar import CLOSE, Bar
 from pytest_draft.policy.rule import Outcome
 
 ADDED = 0.1
@@ -260,13 +260,13 @@ def _of_attackers(
     missing: Callable[[float], float],
 ) -> Outcome:
     """Hold a bar against what each attacker gets; `missing` says what somebody does not get."""
-    helped = [
-        one
-        for one in each
-        if one.without is None or missing(one.with_file) < (1 - ADDED) * missing(one.without) - _ROUNDING
-    ]
+
+    def gains(one: _Gets, share: float) -> bool:
+        """Return whether the file brings somebody closer by more than a share of what is missing without it."""
+        return one.without is None or missing(one.with_file) < (1 - share) * missing(one.without) - _ROUNDING
+
     crossing = [one for one in each if bar.crossed_by(one.with_file)]
-    added = [one for one in crossing if one in helped]
+    added = [one for one in crossing if gains(one, ADDED)]
     if attack.result != "passed" or added:
         nearest = min(added, default=best, key=lambda one: missing(one.with_file))
         beside = "" if nearest.without is None else f" (without the file: {words.passing(nearest.without)})"
@@ -277,7 +277,9 @@ def _of_attackers(
         pairs = [(words.crossing(one.with_file), words.passing(one.without or 0.0)) for one in crossing]
         listed = ", ".join(f"{reached} with it, {guessed} without" for reached, guessed in pairs)
         said += f"; whoever gets past the threshold gets nearly as far without the file ({listed})"
-    return Outcome("passed", said, close=attack.close or any(bar.close_to(one.with_file) for one in helped))
+    nearly = [one for one in each if one in crossing or bar.close_to(one.with_file)]
+    close = attack.close or any(gains(one, (1 - CLOSE) * ADDED) for one in nearly)
+    return Outcome("passed", said, close=close)
 
 
 def _distrusted(attack: Outcome, thought: str) -> Outcome:
