@@ -71,7 +71,7 @@ def is_lightgbm(packed: bytes) -> bool:
     return packed[:32].replace(b"\r", b"").startswith(FIRST_LINE + b"\nversion=")
 
 
-def model_text(text: str, budget: Budget) -> ModelText:  # noqa: PLR0912
+def model_text(text: str, budget: Budget) -> ModelText:
     """Take a model's text apart.
 
     Raises

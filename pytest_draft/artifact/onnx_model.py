@@ -25,11 +25,11 @@ from pytest_draft.errors import CorruptArtifactError, NotCoveredError, Unsupport
 
 _CLASSIFIER = "TreeEnsembleClassifier"
 _TREES = (_CLASSIFIER, "TreeEnsembleRegressor", "TreeEnsemble")
-_OF_TREES = frozenset(
-    "post_transform base_values base_values_as_tensor class_ids class_nodeids class_treeids class_weights "
-    "class_weights_as_tensor classlabels_int64s classlabels_strings nodes_falsenodeids nodes_featureids nodes_hitrates "
-    "nodes_missing_value_tracks_true nodes_modes nodes_nodeids nodes_treeids nodes_truenodeids nodes_values "
-    "nodes_values_as_tensor".split()
+_OF_TREES = frozenset(("post_transform", "base_values", "base_values_as_tensor")).union(
+    (f"class_{name}" for name in ("ids", "nodeids", "treeids", "weights", "weights_as_tensor")),
+    (f"classlabels_{name}" for name in ("int64s", "strings")),
+    (f"nodes_{name}" for name in ("falsenodeids", "featureids", "hitrates", "missing_value_tracks_true", "modes")),
+    (f"nodes_{name}" for name in ("nodeids", "treeids", "truenodeids", "values", "values_as_tensor")),
 )
 """The attributes of an ensemble, which are read."""
 

@@ -6,7 +6,7 @@ Whoever writes a file honestly gives each such byte one value. Any other could b
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 

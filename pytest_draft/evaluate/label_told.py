@@ -91,8 +91,8 @@ def label_told(
             if one.label is None:
                 parts.append(_figures(one.name, inside, told, without, certain))
             else:
-                said = tuple(tried.best_on_class(one.label) for tried in (by_file, by_others))
-                parts.append(_figures(one.name, inside, *said, certain, others=~inside, known=without))
+                said, beside = by_file.best_on_class(one.label), by_others.best_on_class(one.label)
+                parts.append(_figures(one.name, inside, said, beside, certain, others=~inside, known=without))
     found = LabelTold(
         of="labels" if of_labels else "targets",
         rows=int(drawn.sum()),

@@ -43,18 +43,6 @@ class Told:
         require_rising(alarms=max(self.alarms, self.alarms_without), others=self.others)
         require_rising(lost=self.lost, without=self.without, rows=self.rows)
         require_rising(certain_gained=self.certain_gained, certain=self.certain, rows=self.rows)
-        for wrongly in (self.wrongly, self.wrongly_without):
-            require_rising(wrongly=wrongly, others=self.others)
-
-    @property
-    def set_apart(self) -> float:
-        """How much better a class is told from the others with the file, as a share of what there is to tell.
-
-        By Youden's index (Cancer, 1950): whoever takes everybody for one of the class tells nothing.
-        """
-        of = self.others or 1
-        with_file, without = self.share - self.wrongly / of, self.share_without - self.wrongly_without / of
-        return (with_file - without) / (1 - without) if without < 1 else 0.0
 
     @property
     def missed(self) -> int:

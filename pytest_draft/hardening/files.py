@@ -47,8 +47,8 @@ def harden(
     output : path-like
         The file to write, ``.joblib``, ``.pkl`` or ``.pickle``.
     level : str
-        ``none``, which only clears bytes that nothing uses, and which may hide data; ``seeds``; ``counts``, which leaves
-        all predictions as they are; ``decimals:N``, which also rounds leaves' class fractions, N from 1 to 6;
+        ``none``, which only clears bytes that nothing uses (data may be hidden there); ``seeds``; ``counts``, which
+        leaves all predictions as they are; ``decimals:N``, which also rounds leaves' class fractions, N from 1 to 6;
         ``labels``, which leaves each leaf its label alone. Each includes those before it.
     data : path-like, data frame, array-like or tuple (X, y), optional
         The training data, as the model was fitted on them. Without them thresholds stay as they are, and predictions

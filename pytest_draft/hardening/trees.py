@@ -6,8 +6,6 @@ no value; nodes stand in depth-first order, left before right; bytes that no fie
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 

@@ -46,7 +46,9 @@ def test_a_failure_is_never_lifted():
     assert checked(found(CASE, NEAR, 0.01), found(CASE.basis, FAR)).result == "failed"
 
 
-@pytest.mark.parametrize("raw", [found(CASE.basis, NEAR), found(CASE.basis, FAR, 0.01), found(CASE.basis, FAR, 0.3, "?")])
+@pytest.mark.parametrize(
+    "raw", [found(CASE.basis, NEAR), found(CASE.basis, FAR, 0.01), found(CASE.basis, FAR, 0.3, "?")]
+)
 def test_what_the_raw_file_does_not_pass_stays_open(raw):
     assert checked(found(CASE, NEAR), raw).result == "inconclusive"
 

@@ -609,9 +609,9 @@ FORMATS: dict[str, tuple[str, Callable[[], bytes], dict[str, Stuff]]] = {
     "skops": (".skops", skops, SKOPS),
     "skops of extra trees": (".skops", lambda: skops("extra trees"), {"padding": _in_padding("extra trees")}),
     "xgboost": (".json", lambda: small_boosters.as_json(small_boosters.booster(*small_boosters.rows())), XGBOOST),
-    "lightgbm": (".txt", lambda: (FILES / "lightgbm-4.7.0-two.txt").read_bytes(), LIGHTGBM),
-    "catboost": (".cbm", lambda: (FILES / "catboost-1.2.10-two.cbm").read_bytes(), CBM),
-    "catboost as JSON": (".json", lambda: (FILES / "catboost-1.2.10-two.json").read_bytes(), CATBOOST),
+    "lightgbm": (".txt", (FILES / "lightgbm-4.7.0-two.txt").read_bytes, LIGHTGBM),
+    "catboost": (".cbm", (FILES / "catboost-1.2.10-two.cbm").read_bytes, CBM),
+    "catboost as JSON": (".json", (FILES / "catboost-1.2.10-two.json").read_bytes, CATBOOST),
     "onnx": (".onnx", onnx, ONNX),
 }
 """By format: how its files end, an honest one, and the ways to hide bytes in it."""
