@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from pytest_draft.arrays import AnyArray
+from pytest_draft.artifact.unused import unused_in
 from pytest_draft.data.files import parsed
 from pytest_draft.errors import DataError, one_line
 from pytest_draft.hardening.compare import METHODS, answers, differences
@@ -31,7 +33,7 @@ from pytest_draft.hardening.remaining import Tally, stays, stops
 from pytest_draft.hardening.result import Change, Difference, Hardened
 from pytest_draft.hardening.rows import answered, features_of, on_drawn_rows, outermost
 from pytest_draft.hardening.thresholds import ColumnValues, Seen, Shortened, recording, shortened, unchanged
-from pytest_draft.hardening.trees import Rewritten, Wanted, cleared, rewritten
+from pytest_draft.hardening.trees import Rewritten, Wanted, clear, rewritten
 from pytest_draft.hardening.walk import WalkedObject, is_tree, objects_in
 
 Changed = Counter[tuple[str, str]]
@@ -95,11 +97,10 @@ def hardened_through(
     asked, seen = _asked(tops, tables, objects, {id(selector) for selector in selectors}) if tops else ([], {})
     tally = Tally(level=level, with_data=tables is not None, n_rows=_n_rows(objects, tables))
     tally.numbered = any(has_numbered_seed(found.value) for found in objects)
-    trees = [found.value.__getstate__()["nodes"] for found in objects if is_tree(found.value)]
-    arrays = [*trees, *(found.value for found in objects if isinstance(found.value, np.ndarray))]
-    changed: Changed = Counter(
-        {("bytes that nothing uses", "arrays as a writer leaves them"): sum(map(cleared, arrays))}
-    )
+    unclean = sum(next(unused_in(one, best_first=False), None) is not None for one in _arrays(objects_in(model)))
+    changed: Changed = Counter({("bytes that nothing uses", "arrays as a writer leaves them"): unclean})
+    for array in _arrays(objects):  # all of them: a copy has anything in its padding
+        clear(array)
     changed += without_seeds(objects) if level > NONE else Counter()
     if level >= COUNTS:
         changed += _without_selectors(selectors)
@@ -117,6 +118,18 @@ def hardened_through(
         stays(new, tally),
     )
     return new, result
+
+
+def _arrays(objects: Iterable[WalkedObject]) -> Iterator[AnyArray]:
+    """Yield the arrays in which bytes can be unused, of records or truth values, and nodes of trees; none is copied."""
+    for found in objects:
+        array = found.value.__getstate__()["nodes"] if is_tree(found.value) else found.value
+        if (
+            isinstance(array, np.ndarray)
+            and (array.dtype.names or array.dtype.kind == "b")
+            and not array.dtype.hasobject
+        ):
+            yield array
 
 
 _BOOSTERS = {

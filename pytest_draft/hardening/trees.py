@@ -13,7 +13,7 @@ import numpy as np
 
 from pytest_draft.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.nodes import depth_first, levels
-from pytest_draft.artifact.unused import at_leaves, unused_in
+from pytest_draft.artifact.unused import at_leaves
 
 _IS_SUM = 1e-6  # as far as a leaf's class fractions can be from 1 in sum
 
@@ -75,17 +75,16 @@ def with_arrays(tree: Any, nodes: AnyArray, values: FloatArray, max_depth: int) 
     return new
 
 
-def cleared(array: AnyArray) -> bool:
-    """Give what nothing uses of an array the value that a writer gives it, in place; return whether it had another."""
-    if next(unused_in(array, best_first=False), None) is None:
-        return False
-    clean = np.zeros(array.shape, array.dtype)
-    for name in array.dtype.names or ():
-        clean[name] = array[name]
+def clear(array: AnyArray) -> None:
+    """Give what nothing uses of an array the value that a writer gives it, in place."""
+    flat = array.ravel("K")
+    clean = np.zeros(len(flat), flat.dtype)  # np.zeros_like sets fields alone
+    for name in flat.dtype.names or ():
+        clean[name] = flat[name]
     for name, (leaf, value) in at_leaves(clean).items():
         clean[name][leaf] = value
-    array.view(np.uint8)[...] = clean.view(np.uint8) if array.dtype.names else array.view(np.uint8) != 0
-    return True
+    raw = flat.view(np.uint8)
+    raw[...] = clean.view(np.uint8) if flat.dtype.names else raw != 0
 
 
 def rewritten(tree: Any, thresholds: FloatArray, keep_missing: BoolArray, wanted: Wanted) -> Rewritten:

@@ -47,7 +47,7 @@ def test_without_data_it_is_loud_about_thresholds(folder, capsys):
     [
         (["model.joblib", "model.joblib"], 2, "never overwritten"),
         (["model.joblib", "h.txt"], 2, "h.txt"),
-        (["model.joblib", "h.joblib", "--level", "none"], 2, "level 'none' is not known"),
+        (["model.joblib", "h.joblib", "--level", "some"], 2, "level 'some' is not known"),
         (["model.joblib", "h.joblib", "--data", "none.csv"], 1, "no such file"),
         (["none.joblib", "h.joblib"], 1, "none.joblib: no such file"),
     ],
