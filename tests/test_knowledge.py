@@ -37,7 +37,8 @@ def data_of(n_rows: int) -> TrainingData:
 
 
 def granted(text: str, n_rows: int = 20, seed: int = 0, n_samples: int | None = None):
-    forest = SimpleNamespace(n_samples=n_rows if n_samples is None else n_samples)
+    n_samples = n_rows if n_samples is None else n_samples
+    forest = SimpleNamespace(n_samples=n_samples, trained_on=f"trained on {n_samples} rows")
     return grant(Adversary.parse(text), data_of(n_rows), DOMAIN, forest, seed)
 
 

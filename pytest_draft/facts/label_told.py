@@ -22,6 +22,7 @@ class Told:
     name: str
     """Of the slice or class; empty for all rows."""
     rows: int
+    """How many were looked at."""
     told: int
     """By the best guess from the file."""
     without: int
@@ -102,6 +103,7 @@ class LabelTold:
     """What somebody reads of labels, or of a regressor's targets, who knows all features and has the file."""
 
     of: Literal["labels", "targets"]
+    """What is told of."""
     rows: int
     """Rows that were looked at: all, or a random sample."""
     of_rows: int

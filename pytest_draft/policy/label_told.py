@@ -34,6 +34,29 @@ def check(examination: Examination, thresholds: Thresholds) -> Outcome:
 
 
 def _outcomes(found: LabelTold, thresholds: Thresholds) -> Iterator[Outcome]:
+    if found.of == "targets":
+        yield from _exactly(found, thresholds)
+    for part in (found.told, *found.parts):
+        of = "the people" + (f" of {part.name}" if part.others else f" in {part.name}" if part.name else "")
+        sure, share = part.certain_gained, thresholds.get("max_certain_share")
+        if share is not None and sure is None and "max_told_share" not in thresholds:  # what is certain is told, too
+            yield Outcome("inconclusive", f"it is not known of how many of {of} the label is certain")
+        if share is not None and sure is not None:
+            shown = f"the file tells with certainty the label of {sure:,} of the {part.missed:,} of {of} whose label"
+            shown = f"{shown} cannot be told without their rows; the policy allows at most {100 * share:g} %"
+            if sure >= LEAST_PEOPLE and lower_end(sure, part.missed) > share:
+                yield Outcome("failed", shown)
+            elif not part.name and found.of == "labels":
+                yield Outcome("passed", shown)
+        if (share := thresholds.get("max_told_share")) is not None:
+            counts = _counts(part, thresholds["least_difference"])
+            if counts or not part.name:  # of a part only a failure is said
+                what, near = found.of[:-1], " to within 1 % of the range" if found.exact else ""
+                certain = "" if part.certain is None else f", with certainty for {part.share_certain:.1%}"
+                yield _beyond(part, f"the {what}{near}", of, found, share, counts, certain)
+
+
+def _exactly(found: LabelTold, thresholds: Thresholds) -> Iterator[Outcome]:
     exact, told = found.exact, found.highest_exact
     if (share := thresholds.get("max_exact_share")) is not None:
         if exact is None:
@@ -45,23 +68,9 @@ def _outcomes(found: LabelTold, thresholds: Thresholds) -> Iterator[Outcome]:
         if found.highest is None or told is None:
             yield Outcome("inconclusive", "it is not known whether the file tells the highest targets")
         elif found.highest:
-            shown = (
-                f"of the {found.highest} people with the highest targets, only the file tells that of {told} exactly"
-            )
+            highest = f"the {found.highest} people with the highest targets"
+            shown = f"of {highest}, only the file tells that of {told} exactly"
             yield Bar(most, f"the policy allows at most {most}", ",").judge(told, shown)
-    for part in (found.told, *found.parts):
-        of = "the people" + (f" of {part.name}" if part.others else f" in {part.name}" if part.name else "")
-        sure, share = part.certain_gained or 0, thresholds.get("max_certain_share")
-        if share is not None and sure >= LEAST_PEOPLE and lower_end(sure, part.missed) > share:
-            shown = f"the file tells with certainty the label of {sure:,} of the {part.missed:,} of {of} whose label"
-            allowed = f"the policy allows at most {100 * share:g} %"
-            yield Outcome("failed", f"{shown} cannot be told without their rows ({sure / part.missed:.0%}); {allowed}")
-        if (share := thresholds.get("max_told_share")) is not None:
-            counts = _counts(part, thresholds["least_difference"])
-            if counts or not part.name:  # of a part only a failure is said
-                what, near = found.of[:-1], " to within 1 % of the range" if found.exact else ""
-                certain = "" if part.certain is None else f", with certainty for {part.share_certain:.1%}"
-                yield _beyond(part, f"the {what}{near}", of, found, share, counts, certain)
 
 
 def _counts(part: Told, least: float) -> bool:
@@ -101,7 +110,9 @@ RULE = Rule(
             "where surely two thirds of the rest is told",
             default=0.1,
         ),
-        "max_certain_share": Key.share("fail when the label is certain of a larger share of them"),
+        "max_certain_share": Key.share(
+            "fail when the label is certain of a larger share of them", unless=(NotApplicable.NO_CLASSES,)
+        ),
         "max_exact_share": Key.share(
             "fail when a regressor's target is told exactly of a larger share of them",
             unless=(NotApplicable.NO_TARGETS,),

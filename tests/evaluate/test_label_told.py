@@ -26,6 +26,7 @@ from pytest_draft.facts.rules import literals
 from pytest_draft.facts.slices import Slice
 from pytest_draft.policy.label_told import RULE
 from pytest_draft.policy.policy import default_policy
+from pytest_draft.policy.rule import NotApplicable
 from stripping import stripped
 
 DEFAULT = default_policy().rules[RULE.id]
@@ -184,7 +185,7 @@ def test_what_is_not_known_is_no_pass_and_says_why(found):
     without = found(regressor, rows, np.array(["text"] * 60, dtype=object))
     assert "name it with --draft-target" in RULE.check(without, DEFAULT).sentence
     isolation = found(IsolationForest(n_estimators=3, random_state=0).fit(rows), rows, labels)
-    assert (isolation.label_told, result(isolation)) == (None, "passed")
+    assert (isolation.label_told, RULE.applied(DEFAULT, isolation)[1]) == (None, NotApplicable.NO_LABELS)
 
 
 def test_what_time_does_not_suffice_for_is_no_pass(found, monkeypatch):

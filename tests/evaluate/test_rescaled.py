@@ -114,6 +114,7 @@ def found(truth: np.ndarray, rebuilt: np.ndarray, domain: Domain | None = None) 
 def judged(findings: Findings) -> dict[str, Outcome]:
     """Return what the default policy's rules on findings say."""
     policy = default_policy()
+    findings = replace(findings, certain_unique_rows=findings.certain_unique_rows or 0)
     return {name: RULES[name].check(findings, policy.rules[name]) for name in ("reconstruction-error", "perfect-rows")}
 
 

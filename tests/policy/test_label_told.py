@@ -135,7 +135,6 @@ def test_nothing_that_was_not_found_out_passes():
     assert outcome(None, reasons=("the file is damaged",)).sentence == "the file is damaged"
     assert outcome(None, why="no targets", reasons=("slow",)).sentence == "no targets"
     assert outcome(None).result == "inconclusive"
-    assert outcome(None, kind="IsolationForest").result == "passed"  # it has no labels
 
 
 def test_the_remedy_is_about_leaves_and_not_about_counts():

@@ -215,6 +215,7 @@ BOUNDED = {
     ("perfect-rows", "Findings.numeric"),  # the figures by rank are there
     ("singled-out-rows", "Findings.numeric"),
     ("label-told", "Told.certain"),  # what is certain is right, so it is told, too
+    ("label-told", "Told.certain_gained"),
     ("given-all-other-rows", "Examination.findings"),  # without an attack, of all columns only
 }
 """Rules that pass by another figure."""
