@@ -70,7 +70,7 @@ def test_the_model_of_the_walk_fails_by_what_its_file_holds(blocks, tmp_path, mo
 def test_the_command_to_judge_a_model_works_as_it_stands(released, blocks):
     command = next(block for block in blocks("README", "") if block.startswith("pytest --draft-forest"))
     result = released.runpytest_inprocess(*command.split()[1:])
-    result.assert_outcomes(passed=6)
+    result.assert_outcomes(passed=7)
 
 
 def test_the_commands_of_the_readme_are_the_demo_and_the_tests(read_page, blocks):
@@ -100,7 +100,7 @@ def test_the_command_to_judge_a_registry_works_as_it_stands(released, blocks):
     (command,) = blocks("how-to/registry", "bash")
     entry = 'schema_version = 1\n[[entry]]\nmodel = "model.joblib"\ndata = "train.csv"\ntarget = "income"\n'
     (released.path / "registry.toml").write_text(entry)
-    released.runpytest_inprocess(*command.split()[1:]).assert_outcomes(passed=6)
+    released.runpytest_inprocess(*command.split()[1:]).assert_outcomes(passed=7)
     assert {"draft-report.json", "draft-fleet.html"} <= {path.name for path in released.path.iterdir()}
 
 
@@ -110,7 +110,7 @@ def test_the_command_to_judge_a_tree_works_as_it_stands(released, blocks):
     joblib.dump(tree, released.path / "tree.joblib")
     commands = blocks("how-to/trees-and-rule-lists", "")
     (command,) = [block for block in commands if block.startswith("pytest --draft-forest tree.joblib")]
-    released.runpytest_inprocess(*command.split()[1:]).assert_outcomes(passed=2)
+    released.runpytest_inprocess(*command.split()[1:]).assert_outcomes(passed=3)
 
 
 def test_a_model_is_hardened_as_it_stands(released, blocks, monkeypatch, capsys):
@@ -121,6 +121,10 @@ def test_a_model_is_hardened_as_it_stands(released, blocks, monkeypatch, capsys)
     out = capsys.readouterr().out
     (judged,) = blocks("how-to/hardening", "text")
     assert judged.strip() in out
+    (with_raw,) = blocks("how-to/hardening", "console")
+    outcomes = released.runpytest_inprocess(*with_raw.split()[1:]).parseoutcomes()
+    assert outcomes["passed"] >= 6
+    assert "failed" not in outcomes
     (in_memory,) = blocks("how-to/hardening", "python")
     table = pd.read_csv("train.csv")
     (released.path / "hardened.joblib").unlink()
@@ -196,7 +200,7 @@ def test_the_marked_test_works_as_it_stands(released, blocks):
     marked, _ = blocks("how-to/own-tests", "python")
     released.makepyfile(test_release=marked)
     result = released.runpytest_inprocess("--draft-forest=model.joblib", "--draft-data=train.csv", "test_release.py")
-    result.assert_outcomes(passed=7)
+    result.assert_outcomes(passed=8)
 
 
 def test_the_fixtures_work_as_they_stand(pytester, blocks):
@@ -251,7 +255,7 @@ def test_the_hooks_bring_the_data_and_sign_the_report(released, blocks):
     released.makeconftest(hooks)
     (released.path / "train.csv").rename(released.path / "model.csv")
     result = released.runpytest_inprocess("--draft-forest=model.joblib", "--draft-target=income", "--draft-report=json")
-    result.assert_outcomes(passed=6)
+    result.assert_outcomes(passed=7)
     assert "data-governance@example.org" in (released.path / "draft-report.json").read_text(encoding="utf-8")
 
 
