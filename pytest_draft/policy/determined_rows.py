@@ -32,7 +32,7 @@ def _judged(examination: Examination, allowed: Bar) -> Outcome:
         shown = f"knowing all other rows, an attacker can work out {_told(informed)} with certainty"
         bounds = informed.least_determined_rows, informed.most_determined_rows
         return as_known(examination, informed, allowed.judge(bounds, shown, between=shown))
-    why = "; ".join(dict.fromkeys(filter(None, (examination.not_informed, *examination.reasons))))
+    why = examination.not_informed or "; ".join(dict.fromkeys(examination.reasons))
     return Outcome("inconclusive", f"how many rows the file determines was not found out{': ' * bool(why)}{why}")
 
 

@@ -53,6 +53,7 @@ def test_the_holdout_is_named_by_its_hash_and_listed_with_its_unused_columns(pro
         "sha256": hashlib.sha256((project.path / "others.csv").read_bytes()).hexdigest(),
         "rows": 400,
         "columns": 8,
+        "record_share": 1.0,
         "unused_columns": ["label"],
     }
 
@@ -93,7 +94,7 @@ def test_the_same_holdout_gives_the_same_report(project, others, without_times):
 def test_a_holdout_with_too_few_rows_is_refused_before_any_work(project, others):
     frame = pd.read_csv(project.path / "others.csv").head(39)
     frame.to_csv(project.path / "others.csv", index=False)
-    assert project.judge("leaking.joblib", others).parseoutcomes()["inconclusive"] == 4
+    assert project.judge("leaking.joblib", others).parseoutcomes()["inconclusive"] == 5
     judged = project.result()
     assert (judged["verdict"], judged["solver_status"]) == ("inconclusive", "refused")
     assert judged["reasons"] == [

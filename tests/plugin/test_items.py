@@ -26,14 +26,14 @@ min_rows = 40
 def test_a_forest_fails_when_its_file_gives_all_rows_away(project, forest, warned):
     result = project.judge(forest)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    assert result.parseoutcomes() == {"failed": 4, "passed": 4 - warned, "warned": warned}
+    assert result.parseoutcomes() == {"failed": 5, "passed": 4 - warned, "warned": warned}
     assert project.report()["verdict"] == "failed"
 
 
 def test_a_forest_passes_when_it_is_too_shallow_to_give_rows_away(project):
     result = project.judge("shallow.joblib")
     assert result.ret == pytest.ExitCode.OK
-    assert result.parseoutcomes() == {"passed": 7, "warned": 1}
+    assert result.parseoutcomes() == {"passed": 8, "warned": 1}
     assert project.report()["verdict"] == "passed"
 
 
@@ -61,12 +61,12 @@ def test_the_run_ends_with_a_table_when_a_forest_was_judged(project):
 
 def test_the_items_are_added_when_there_are_tests_to_collect_anyway(project):
     project.write("test_own.py", "def test_own(): ...")
-    project.judge("shallow.joblib").assert_outcomes(passed=8)
+    project.judge("shallow.joblib").assert_outcomes(passed=9)
 
 
 def test_nothing_else_runs_when_only_the_judgements_are_asked_for(project):
     project.write("test_own.py", "def test_own(): ...")
-    project.judge("shallow.joblib", "--draft-only").assert_outcomes(passed=7)
+    project.judge("shallow.joblib", "--draft-only").assert_outcomes(passed=8)
     project.judge("shallow.joblib", "--draft-only", "test_own.py").assert_outcomes(passed=7)
 
 
@@ -91,7 +91,7 @@ def test_one_item_runs_when_its_address_is_an_argument(project):
     result = project.judge("leaking.joblib", PERFECT)
     result.assert_outcomes(failed=1)
     assert ERROR in project.report()["not_run"]
-    assert len(project.report()["not_run"]) == 7
+    assert len(project.report()["not_run"]) == 8
 
 
 def test_an_address_works_when_the_forest_lies_in_another_folder(project):
@@ -116,7 +116,7 @@ def test_the_forest_can_lie_outside_of_the_root(project):
         "--draft-report=json:r.json",
     )
     assert result.ret == pytest.ExitCode.OK
-    result.assert_outcomes(passed=7)
+    result.assert_outcomes(passed=8)
     (judged,) = project.report("r.json")["results"]
     assert judged["artifact"]["path"] == str(project.path / "shallow.joblib")
 
@@ -137,11 +137,11 @@ def test_an_item_outside_of_the_root_can_be_addressed_as_the_report_names_it(pro
 @pytest.mark.parametrize(
     ("selection", "not_run", "outcomes"),
     [
-        (("-k", "perfect"), "reconstruction-error", {"passed": 1, "deselected": 7}),
+        (("-k", "perfect"), "reconstruction-error", {"passed": 1, "deselected": 8}),
         (
             ("--deselect", "shallow.joblib::perfect-rows[artifact]"),
             "perfect-rows",
-            {"passed": 6, "deselected": 1},
+            {"passed": 7, "deselected": 1},
         ),
         (("shallow.joblib::perfect-rows[artifact]",), "reconstruction-error", {"passed": 1}),
     ],
@@ -157,7 +157,7 @@ def test_a_run_that_leaves_out_checks_passes_only_where_the_ini_file_allows_it(
     result.assert_outcomes(**outcomes)
     report = project.report()
     assert f"shallow.joblib::{not_run}[artifact]" in report["not_run"]
-    assert len(report["not_run"]) == outcomes.get("deselected", 7)
+    assert len(report["not_run"]) == outcomes.get("deselected", 8)
     assert report["verdict"] == report["results"][0]["verdict"] == "inconclusive"
     fails = "" if allowed else ", which fails the run"
     result.stdout.fnmatch_lines([f"not run, so the verdict is inconclusive{fails}: *{not_run}*"])
@@ -235,7 +235,7 @@ def test_a_run_fails_when_all_checks_are_deselected(project):
     result = project.judge("shallow.joblib", "-k", "nothing_has_this_name")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert project.report()["verdict"] == "inconclusive"
-    assert len(project.report()["not_run"]) == 8
+    assert len(project.report()["not_run"]) == 9
     project.write("pytest.ini", "[pytest]\ndraft_allow_not_run = true\n")
     allowed = project.judge("shallow.joblib", "-k", "nothing_has_this_name")
     assert allowed.ret == pytest.ExitCode.NO_TESTS_COLLECTED
@@ -247,13 +247,13 @@ def test_a_failure_stands_when_the_first_one_stops_the_run(project):
     result.assert_outcomes(failed=1)
     assert project.report()["verdict"] == "failed"
     assert project.report()["not_run"][0] == PERFECT
-    assert len(project.report()["not_run"]) == 7
+    assert len(project.report()["not_run"]) == 8
 
 
 def test_checks_that_a_stopped_run_never_reached_are_listed(project):
     project.write("test_own.py", "def test_own(): assert False")
     project.judge("shallow.joblib", "-x", "test_own.py", "shallow.joblib").assert_outcomes(failed=1)
-    assert len(project.report()["not_run"]) == 8
+    assert len(project.report()["not_run"]) == 9
     assert project.report()["verdict"] == "inconclusive"
 
 
@@ -265,6 +265,7 @@ def test_junit_has_a_case_for_every_check_when_asked_for(project):
         "perfect-rows[artifact]",
         "determined-rows[artifact]",
         "given-all-other-rows[artifact]",
+        "label-told[artifact]",
         "seeds-published[artifact]",
         "counts-published[artifact]",
         "verbatim-data[artifact]",
@@ -273,7 +274,8 @@ def test_junit_has_a_case_for_every_check_when_asked_for(project):
     assert all("crossed by" in case.find("failure").text for case in cases[:2])
     assert "rebuilds all 40 rows" in cases[2].find("failure").text
     assert "knowing all other rows, an attacker guesses each" in cases[3].find("failure").text
-    assert all(case.find("failure") is None for case in cases[4:])
+    assert "reads the label of" in cases[4].find("failure").text
+    assert all(case.find("failure") is None for case in cases[5:])
 
 
 def test_each_forest_gets_its_items_when_the_option_is_repeated(project):
@@ -283,7 +285,7 @@ def test_each_forest_gets_its_items_when_the_option_is_repeated(project):
         "--draft-data=train.csv",
         "--draft-report=json:report.json",
     )
-    result.assert_outcomes(failed=4, passed=10)
+    result.assert_outcomes(failed=5, passed=11)
     report = project.report()
     assert [(r["artifact"]["path"], r["verdict"]) for r in report["results"]] == [
         ("leaking.joblib", "failed"),
@@ -301,7 +303,7 @@ def test_each_adversary_gets_its_items_when_the_option_is_repeated(project):
 
 def test_a_forest_is_judged_once_when_named_twice(project):
     result = project.run("--draft-forest=shallow.joblib", "--draft-forest=./shallow.joblib", "--draft-data=train.csv")
-    result.assert_outcomes(passed=7)
+    result.assert_outcomes(passed=8)
 
 
 @pytest.mark.nightly

@@ -51,7 +51,7 @@ def test_a_marked_test_is_judged_by_its_budgets_only_when_no_policy_is_named(pro
 def test_marked_tests_and_items_are_told_apart_when_both_run(project):
     project.configure()
     project.mark("max_perfect_rows=40")
-    project.run("--draft", "--draft-report=json:report.json").assert_outcomes(passed=4, failed=4)
+    project.run("--draft", "--draft-report=json:report.json").assert_outcomes(passed=4, failed=5)
     judged = project.result()
     of = [check["item"].partition("::")[0] for check in judged["checks"]]
     assert sorted(of) == ["leaking.joblib"] * 8 + ["test_marked.py"]

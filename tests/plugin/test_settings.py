@@ -139,7 +139,7 @@ def configured(request, project):
 def test_configured_forests_are_judged_when_draft_stands_on_the_command_line(project, configured, monkeypatch):
     monkeypatch.chdir(configured)
     result = project.run("--draft")
-    result.assert_outcomes(failed=4, passed=3)
+    result.assert_outcomes(failed=5, passed=3)
     judged = project.result("from-ini.json")
     assert judged["artifact"]["path"] == "models/leaking.joblib"
     assert judged["data"]["path"] == "models/train.csv"
@@ -179,7 +179,7 @@ def test_paths_of_the_command_line_are_relative_to_where_pytest_was_called(proje
         (project.path / name).rename(inner / name)
     monkeypatch.chdir(inner)
     result = project.judge("shallow.joblib")
-    result.assert_outcomes(passed=7)
+    result.assert_outcomes(passed=8)
     assert project.result("inner/report.json")["artifact"]["path"] == "inner/shallow.joblib"
 
 
@@ -191,7 +191,7 @@ def test_the_ini_file_can_ask_for_strictness(project):
 def test_the_ini_file_can_ask_for_nothing_but_the_judgements(project):
     project.configure("shallow.joblib", "draft_only = true\n")
     project.write("test_own.py", "def test_own(): ...")
-    project.run("--draft").assert_outcomes(passed=7)
+    project.run("--draft").assert_outcomes(passed=8)
     project.run().assert_outcomes(passed=1)
 
 

@@ -22,7 +22,7 @@ def refused(project) -> str:
 def test_a_warning_that_could_not_be_checked_is_counted_and_shown_as_inconclusive(project, refused, processes):
     run = project.judge(refused, "-v", processes, "--junitxml=junit.xml")
     assert run.ret == pytest.ExitCode.TESTS_FAILED  # by the five that are no warnings
-    assert run.parseoutcomes() == {"inconclusive": 8}
+    assert run.parseoutcomes() == {"inconclusive": 9}
     run.stdout.no_fnmatch_line("*PASSED*")
     lines = [line for line in run.outlines if "INCONCLUSIVE" in line and "-published[artifact]" in line]
     assert len(lines) == 2
@@ -81,7 +81,7 @@ def test_an_inconclusive_check_that_stops_is_a_category_of_its_own_and_no_red_fa
     text = run.stdout.str()
     assert "FAILED" not in text
     assert "FAILURES" not in text
-    assert text.count("\x1b[33mI\x1b[0m") == 4
+    assert text.count("\x1b[33mI\x1b[0m") == 5
     assert "\x1b[31m" not in text  # nothing is red
     assert "\x1b[33m\x1b[1m4 inconclusive\x1b[0m" in run.outlines[-1]
     cases = list(ElementTree.parse(project.path / "junit.xml").iter("testcase"))
@@ -106,7 +106,7 @@ def test_a_failure_and_what_could_not_be_decided_are_counted_apart(project, poli
 def test_a_verbose_run_names_it_and_no_summary_calls_it_failed(project, arguments):
     run = project.judge("leaking.joblib", *arguments, data="strangers.csv")
     lines = [line for line in run.outlines if "INCONCLUSIVE" in line and "[artifact]" in line]
-    assert len(lines) == 4
+    assert len(lines) == 5
     assert not any("FAILED" in line for line in run.outlines)
 
 

@@ -85,4 +85,4 @@ def test_whatever_else_is_wrong_is_told_by_the_judgement(project):
     (project.path / "empty.joblib").write_bytes(b"")
     run = project.judge("empty.joblib")
     assert run.ret == pytest.ExitCode.TESTS_FAILED
-    assert run.parseoutcomes() == {"inconclusive": 8}
+    assert run.parseoutcomes() == {"inconclusive": 9}

@@ -68,7 +68,7 @@ def test_a_warning_is_told_and_fails_nothing(project, policy):
 def test_a_junit_file_has_what_was_found_out(project):
     project.judge("leaking.joblib", "--junitxml=junit.xml")
     cases = list(ElementTree.parse(project.path / "junit.xml").iter("testcase"))
-    assert len(cases) == 8
+    assert len(cases) == 9
     for case in cases[:3]:
         told = {entry.get("name"): entry.get("value") for entry in case.iter("property")}
         assert told["draft_rule"] in case.get("name")
