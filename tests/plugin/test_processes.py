@@ -37,7 +37,7 @@ def test_the_report_is_the_same_when_run_in_one_process(project, plain, without_
 def test_the_report_is_the_same_when_two_processes_share_the_work(project, plain, without_times):
     result = project.run_apart(*BOTH, "--draft-report=json:other.json", "-n2")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.assert_outcomes(failed=4, passed=10)
+    result.assert_outcomes(failed=5, passed=11)
     assert without_times(project.report("other.json")) == plain
     result.stdout.fnmatch_lines(["leaking.joblib *FAILED", "shallow.joblib *passed"])
 

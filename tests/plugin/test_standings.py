@@ -83,7 +83,7 @@ def test_an_inconclusive_check_that_stops_is_a_category_of_its_own_and_no_red_fa
     assert "FAILURES" not in text
     assert text.count("\x1b[33mI\x1b[0m") == 5
     assert "\x1b[31m" not in text  # nothing is red
-    assert "\x1b[33m\x1b[1m4 inconclusive\x1b[0m" in run.outlines[-1]
+    assert "\x1b[33m\x1b[1m5 inconclusive\x1b[0m" in run.outlines[-1]
     cases = list(ElementTree.parse(project.path / "junit.xml").iter("testcase"))
     told = [case.find("failure").get("message") for case in cases if case.find("failure") is not None]
     assert len(told) == 4
