@@ -81,16 +81,18 @@ class Hunted:
 # Judging.
 
 
-def hunted(seed: int, number: int, seconds: float = 4.0) -> Hunted:
+def hunted(seed: int, number: int, seconds: float = 4.0, policy: str | None = None) -> Hunted:
     """Judge a triple, and what passed again.
 
     Parameters
     ----------
     seconds : float
         Effort of a judgement.
+    policy : str or None
+        A shipped one, in place of those that are drawn.
     """
     start = time.monotonic()
-    drawn = triple(seed, number, seconds)
+    drawn = triple(seed, number, seconds, policy)
     found = judged(drawn)
     return replace(found, seed=seed, number=number, seconds=time.monotonic() - start)
 
@@ -211,6 +213,7 @@ def run(
     workers: int = 1,
     output: Path | None = None,
     numbers: Sequence[int] | None = None,
+    policy: str | None = None,
 ) -> int:
     """Hunt so many triples and print what contradicts a pass.
 
@@ -224,6 +227,8 @@ def run(
         A line of JSON is added for each triple as it comes; those that are there already are not hunted again.
     numbers : sequence of int or None
         Of the triples, in place of the first `n_triples`.
+    policy : str or None
+        A shipped one, in place of those that are drawn.
 
     Returns
     -------
@@ -237,7 +242,7 @@ def run(
         with output.open("a", encoding="utf-8") as file:  # what was cut off must not swallow the next line
             file.write("\n")
     jobs = joblib.Parallel(workers, return_as="generator_unordered")(
-        joblib.delayed(hunted)(seed, number, seconds) for number in left
+        joblib.delayed(hunted)(seed, number, seconds, policy) for number in left
     )
     start = time.monotonic()
     try:
@@ -277,7 +282,7 @@ def _print(found: Sequence[Hunted], seed: int, seconds: float, spent: float) -> 
     for one in found:
         if one.contradictions or one.bugs:
             command = f"python -m studies hunt --numbers {one.number} --seed {seed} --seconds {seconds:g}"
-            print(f"\n{_line(one)}\n  {command}")
+            print(f"\n{_line(one)}\n  {command} --policy {one.policy}")
             for each in one.contradictions:
                 print(f"  {'clear' if each.clear else 'borderline'}, by {each.by}: {each.figures}")
             for bug in one.bugs:
@@ -304,10 +309,11 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--numbers", type=int, nargs="+", help="of single triples, in place of the first ones")
     command.add_argument("--seconds", type=float, default=4.0, help="effort of a judgement, in units of about a second")
     command.add_argument("--seed", type=int, default=0, help="of the hunt")
+    command.add_argument("--policy", help="a shipped one, in place of those that are drawn")
     command.add_argument("--workers", type=int, default=1, help="processes")
     command.add_argument("--output", type=Path, help="file of JSON lines; what is there is not hunted again")
 
 
 def command(a: argparse.Namespace) -> int:
     """Run this study."""
-    return run(a.triples, a.seed, a.seconds, workers=a.workers, output=a.output, numbers=a.numbers)
+    return run(a.triples, a.seed, a.seconds, workers=a.workers, output=a.output, numbers=a.numbers, policy=a.policy)

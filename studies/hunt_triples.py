@@ -72,7 +72,7 @@ class _Odd:
         return f"<_Odd: {', '.join(self.oddities)}>"
 
 
-def triple(seed: int, number: int, seconds: float = 4.0) -> Triple:
+def triple(seed: int, number: int, seconds: float = 4.0, policy: str | None = None) -> Triple:
     """Draw a triple.
 
     Parameters
@@ -81,6 +81,8 @@ def triple(seed: int, number: int, seconds: float = 4.0) -> Triple:
         Of the hunt, and in it.
     seconds : float
         Effort of a judgement; the clock only guards.
+    policy : str or None
+        A shipped one, in place of one that is drawn.
     """
     rng = np.random.default_rng([seed, number])
     n_rows = 1 if rng.random() < 0.02 else int(rng.integers(10, 121))
@@ -108,7 +110,7 @@ def triple(seed: int, number: int, seconds: float = 4.0) -> Triple:
     )
     if rng.random() < 0.15 and not mine.isna().to_numpy().any():
         specimen = declared(specimen, wider=int(rng.choice([0, 0, 1, 5])))
-    return Triple(specimen, _policy(rng, classifier=classifier))
+    return Triple(specimen, _policy(rng, policy, classifier=classifier))
 
 
 def _table(rng: np.random.Generator, n_mine: int) -> tuple[Table, list[str]]:
@@ -215,9 +217,10 @@ def _model(rng: np.random.Generator, *, missing: bool) -> tuple[str, Any]:
     return kind, kinds[kind]()
 
 
-def _policy(rng: np.random.Generator, *, classifier: bool) -> Policy:
+def _policy(rng: np.random.Generator, name: str | None, *, classifier: bool) -> Policy:
     """Draw a policy, without the rule on the time box: here it is short on purpose."""
-    policy = read_policy(rules_folder() / f"{rng.choice(_POLICIES)}.toml")
+    drawn = rng.choice(_POLICIES)
+    policy = read_policy(rules_folder() / f"{name or drawn}.toml")
     rules = {rule: keys for rule, keys in policy.rules.items() if rule != "time-box"}
     return replace(policy, rules=rules, by_class=classifier and bool(rng.random() < 0.15))
 
