@@ -37,10 +37,9 @@ def audit(opened: Opened, inputs: Inputs | None, record: FlowRecord) -> None:
         record.doubt(why)
     if inputs is not None:
         record.keep_known()
-        _audit_entropy(inputs, record)
 
 
-def _audit_entropy(inputs: Inputs, record: FlowRecord) -> None:
+def note_entropy(inputs: Inputs, record: FlowRecord) -> None:
     """Note how much of the uncertainty about the rows the model takes away; whatever is wrong is kept."""
     case, model, domain = inputs.case, inputs.model, inputs.domain
     box = record.limits.box(AUDIT_SHARE) if case.attack else record.limits.total

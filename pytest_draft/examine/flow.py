@@ -18,7 +18,7 @@ from pytest_draft.errors import DraftError, InfeasibleError, NotCoveredError, Ou
 from pytest_draft.evaluate.identity import OR_IN_ANOTHER_ORDER
 from pytest_draft.examine.alternatives import SideSearches
 from pytest_draft.examine.attack import Attack
-from pytest_draft.examine.audit import audit, narrow_entropy
+from pytest_draft.examine.audit import audit, narrow_entropy, note_entropy
 from pytest_draft.examine.evaluation import note_findings, note_label_told, note_without_dataset
 from pytest_draft.examine.inputs import Inputs, complete, open_files
 from pytest_draft.examine.kinds import Kind, kind_of
@@ -92,6 +92,7 @@ def _examined(
     try:
         inputs = _read_and_audited(case, data, record)
         note_label_told(inputs, record)
+        note_entropy(inputs, record)
         if not case.attack:
             record.status("not asked")
         else:

@@ -297,7 +297,7 @@ def test_each_forest_gets_its_items_when_the_option_is_repeated(project):
 @pytest.mark.nightly
 def test_each_adversary_gets_its_items_when_the_option_is_repeated(project):
     result = project.judge("leaking.joblib", "--draft-adversary=artifact", "--draft-adversary=published")
-    result.assert_outcomes(failed=8, passed=6)
+    result.assert_outcomes(failed=10, passed=6)
     assert [r["adversary"] for r in project.report()["results"]] == ["artifact", "published"]
 
 

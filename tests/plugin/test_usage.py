@@ -72,7 +72,7 @@ def test_data_that_a_hook_gives_are_left_to_it(project):
         "import pandas as pd\n"
         "def pytest_draft_load_training_data(config, forest):\n    return pd.read_csv('train.csv')\n",
     )
-    assert project.judge("shallow.joblib", data=None).parseoutcomes() == {"passed": 7, "warned": 1}
+    assert project.judge("shallow.joblib", data=None).parseoutcomes() == {"passed": 8, "warned": 1}
 
 
 def test_configured_forests_that_nothing_asks_to_judge_need_no_data(project):
