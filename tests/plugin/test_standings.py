@@ -86,7 +86,7 @@ def test_an_inconclusive_check_that_stops_is_a_category_of_its_own_and_no_red_fa
     assert "\x1b[33m\x1b[1m5 inconclusive\x1b[0m" in run.outlines[-1]
     cases = list(ElementTree.parse(project.path / "junit.xml").iter("testcase"))
     told = [case.find("failure").get("message") for case in cases if case.find("failure") is not None]
-    assert len(told) == 4
+    assert len(told) == 5
     assert all(text.startswith("inconclusive") for text in told)
 
 
