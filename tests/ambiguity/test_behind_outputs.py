@@ -158,6 +158,7 @@ def test_bits_are_no_more_than_the_entropy_of_the_posterior(seed):
     assert 0 <= told <= entropy + 1e-6
 
 
+@pytest.mark.nightly
 def test_bits_of_rows_far_apart_are_counted_and_of_equal_rows_their_exchanges_are_taken_off():
     rows, labels = np.repeat(np.array([[0, 0, 0], [1, 1, 2]], np.float32), 6, axis=0), np.repeat([0, 1], 6)
     stumps = behind(rows, labels, max_depth=1, max_features=1, n_estimators=1)
@@ -234,6 +235,7 @@ def test_few_shallow_trees_leave_datasets_far_apart_and_bounds_between_nothing_a
     assert 0 < ideal.least_error <= 1.2 * ideal.error_without_file
 
 
+@pytest.mark.nightly
 def test_known_values_and_rows_stay():
     rows, labels = made(30, 3, CODES)
     forest = behind(rows, labels)

@@ -223,6 +223,7 @@ def test_a_certificate_that_the_truth_contradicts_is_an_internal_error_and_no_pa
     assert reason.startswith("internal error: 60 rows were proved to be certain")
 
 
+@pytest.mark.nightly
 def test_an_attack_that_the_clock_has_cut_short_is_no_pass(examined, monkeypatch):
     rows = np.random.default_rng(0).integers(0, 2, (60, 6))
     whole = counted.reconstruct

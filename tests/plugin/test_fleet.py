@@ -150,6 +150,7 @@ def test_a_new_model_of_a_known_name_is_not_compared_with_the_other_one(project,
     assert "no result of a model file 'better.joblib'" in check["sentence"]
 
 
+@pytest.mark.nightly
 def test_a_process_keeps_a_result_once_and_no_more_than_some_reconstructions(project, fleet, monkeypatch):
     from pytest_draft.plugin import records, session
 

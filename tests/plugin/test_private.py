@@ -252,6 +252,7 @@ def test_an_attack_on_labels_that_was_cut_short_has_not_converged(labels, projec
     assert any("it was stopped" in reason for reason in examination.reasons) == cut_short
 
 
+@pytest.mark.nightly
 def test_side_knowledge_of_a_forest_with_labels_is_not_covered(labels, project, rows):
     rows.assign(label=(rows["label"] == "yes").astype(int)).to_csv(project.path / "coded.csv", index=False)
     arguments = ("--draft-target=label", "--draft-adversary=artifact+rows:3")

@@ -34,6 +34,7 @@ def test_the_report_is_the_same_when_run_in_one_process(project, plain, without_
     assert without_times(project.report("other.json")) == plain
 
 
+@pytest.mark.nightly
 def test_the_report_is_the_same_when_two_processes_share_the_work(project, plain, without_times):
     result = project.run_apart(*BOTH, "--draft-report=json:other.json", "-n2")
     assert result.ret == pytest.ExitCode.TESTS_FAILED

@@ -42,6 +42,7 @@ def voting(project, rows):
     return "voting.joblib"
 
 
+@pytest.mark.nightly
 def test_one_model_that_fails_fails_the_file_and_is_named(project, voting):
     result = project.judge(voting, "--draft-report=sarif:out.sarif", "--draft-report=html:out.html", "-rA")
     assert result.ret == pytest.ExitCode.TESTS_FAILED

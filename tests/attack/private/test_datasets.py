@@ -181,6 +181,7 @@ def test_sweeps_draw_from_the_exact_posterior(released, size, rounding):
     assert distance < 0.05
 
 
+@pytest.mark.nightly
 def test_counts_and_gains_stay_in_step_with_the_rows(released):
     rows, labels = drawn(MIXED, 30)
     problem = build_noisy(

@@ -105,6 +105,7 @@ def test_its_datasets_explain_it_and_their_consensus_is_closer_than_other_rows(a
     assert error < 0.7 * others
 
 
+@pytest.mark.nightly
 def test_gains_stay_in_step_with_the_rows(attacked):
     _, _, problem = attacked
     chain = RowChain(problem, N_ROWS, [1])
