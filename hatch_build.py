@@ -1,13 +1,16 @@
 """The step that puts compiled code into a wheel: in goes this checkout, out comes a folder that the wheel takes along.
 
-Where that cannot be done (an editable installation, another kind of machine, anything missing or wrong) the wheel has
-no such folder, and everything is compiled where it is first used.
+It is for releases, and off unless HATCH_BUILD_HOOK_ENABLE_CUSTOM says otherwise. Where it cannot be done (an editable
+installation, another kind of machine, anything missing or wrong) the wheel has no such folder, and everything is
+compiled where it is first used.
 """
 
 from __future__ import annotations
 
+import platform
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -15,6 +18,15 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 _AT_MOST_SECONDS = 1800.0
+
+
+def _tag() -> str:
+    """Return what the wheel is for: this version of Python, and this system."""
+    python = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    system = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+    if platform.libc_ver()[0] == "glibc":  # which nothing in the wheel is linked to
+        system = system.replace("linux", "manylinux_2_28")
+    return f"{python}-{python}-{system}"
 
 
 class CompileAhead(BuildHookInterface):  # type: ignore[type-arg]
@@ -40,6 +52,7 @@ class CompileAhead(BuildHookInterface):  # type: ignore[type-arg]
             said, whole = [type(error).__name__], False
         if whole:
             build_data["force_include"][str(folder)] = "pytest_draft/compiled"
+            build_data |= {"pure_python": False, "tag": _tag()}
         else:
             self.app.display_warning(" ".join(["Nothing was compiled ahead: the first judgement will be slow.", *said]))
 

@@ -35,6 +35,8 @@ def build(tmp_path):
         }
         hook.finalize(version, data, "")
         assert not any(Path(folder).exists() for folder in data["force_include"])
+        assert ("tag" in data) == bool(packed)
+        assert data.get("tag", "cp3").startswith("cp3")  # it is for this Python alone
         return warnings, packed
 
     return run

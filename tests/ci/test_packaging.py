@@ -19,3 +19,7 @@ BUILDERS = ["hatch_build.py", "compile_ahead.py"]
 def test_the_source_distribution_holds_what_a_wheel_is_built_of(packed):
     assert (ROOT / packed).exists()
     assert any(PurePosixPath(packed).match(pattern) for pattern in BUILD["sdist"]["include"])
+
+
+def test_nothing_is_compiled_ahead_unless_it_is_asked_for():
+    assert BUILD["wheel"]["hooks"]["custom"]["enable-by-default"] is False
