@@ -9,7 +9,7 @@ import pytest
 from sklearn.ensemble import IsolationForest
 
 from pytest_draft.data import TrainingData
-from pytest_draft.data.individuals import inliers
+from pytest_draft.data.individuals import inliers, record_share
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.evaluate import findings as findings_module
 from pytest_draft.evaluate.findings import evaluate
@@ -34,6 +34,31 @@ def found(truth, rebuilt, seconds=60.0) -> Findings:
     attacked = Reconstruction("consistent", rebuilt, labels, labels, np.zeros(rebuilt.shape, bool), False, 0)
     data = TrainingData(truth, labels, COLUMNS, None, "by hand")
     return evaluate(attacked, data, DOMAIN, Identity("confirmed", ""), seed=0, timebox=TimeBox(seconds))
+
+
+def kinds(times, n_columns=2) -> np.ndarray:
+    """Return all kinds of rows of some flags, each so many times."""
+    every = np.indices((2,) * n_columns).reshape(n_columns, -1).T
+    return array(np.repeat(every, times, axis=0))
+
+
+@pytest.mark.parametrize(
+    ("times", "share"),
+    [
+        ([30, 11, 47, 10], 0.0),  # nobody's record
+        ([30, 11, 47, 9], 9 / 97 / 9),  # nine are nearly a crowd
+        ([30, 11, 47, 1], 1 / 89),  # one person
+        ([20, 20, 20, 20], 1.0),  # four rows, written twenty times
+        ([22, 44, 66, 2], (22 * 0 + 1 * 2) / 134),  # halves: 11, 22, 33 and 1
+    ],
+)
+def test_a_table_of_frequencies_is_nobodys_record_but_that_of_the_rare_ones(times, share):
+    domain = Domain(COLUMNS[:2], tuple(Attribute(name, "binary", (i,)) for i, name in enumerate("ab")), "by hand")
+    assert record_share(kinds(times), domain) == pytest.approx(share)
+
+
+def test_a_table_that_leaves_most_of_its_domain_empty_is_of_people_however_often_each_is_written():
+    assert record_share(array([COMMON] * 40 + [RARE] * 41), DOMAIN) == 1.0
 
 
 def test_the_rare_rows_are_the_outliers():

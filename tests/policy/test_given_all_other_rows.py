@@ -45,6 +45,13 @@ def test_more_rows_that_are_told_whole_than_the_budget_fail(share, result):
     assert outcome(**{TOLD: share}).result == "passed"  # no more than are guessed
 
 
+@pytest.mark.parametrize(("share", "result"), [(0.24, "passed"), (0.26, "failed"), (0.5, "failed"), (0.0, "passed")])
+def test_rows_guessed_one_by_one_are_held_against_the_same_without_the_file(share, result):
+    found = outcome(max_row_error_of_without_file=share)  # 0.06 with the file, 0.24 without
+    assert found.result == result
+    assert "error of 0.0600, row by row; without the file: 0.2400" in found.sentence
+
+
 def test_a_failure_by_rows_says_how_many_and_by_how_much():
     assert outcome(MANY, **{TOLD: 0.04}).sentence == (
         "knowing all other rows, an attacker can work out 28.0% of the rows with certainty, and 30.0% of the values; "
