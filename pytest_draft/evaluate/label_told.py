@@ -233,8 +233,15 @@ def _figures(
 ) -> Told:
     """Return figures of some rows, and of others that are said to be of their class.
 
-    What is certain is no gain where it is `known` by another predictor.
+    Whoever has the file may act as if they had not, so no less is told than `without` it. What is certain is no gain
+    where it is `known` by another predictor.
     """
+
+    def reached(said: BoolArray) -> float:
+        return float(said[inside].mean() - (0.0 if others is None or not others.any() else said[others].mean()))
+
+    if reached(told) < reached(without):
+        told = without
     counted = {"rows": inside, "told": told, "without": without, "gained": told & ~without}
     if certain is not None:
         counted |= {"certain": certain, "certain_gained": certain & ~(without | known)}

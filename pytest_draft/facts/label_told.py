@@ -14,6 +14,9 @@ HIGHEST = 5
 _DEVIATIONS = 1.96
 """Of the lower end of a 95 % interval."""
 
+_ROUNDING = 1e-9
+"""Of shares."""
+
 
 @dataclass(frozen=True)
 class Told:
@@ -24,7 +27,7 @@ class Told:
     rows: int
     """How many were looked at."""
     told: int
-    """By the best guess from the file."""
+    """By the best guess from the file, or without it where that is better."""
     without: int
     """By the best predictor that was not trained on them."""
     gained: int
@@ -44,6 +47,8 @@ class Told:
         require_rising(alarms=max(self.alarms, self.alarms_without), others=self.others)
         require_rising(lost=self.lost, without=self.without, rows=self.rows)
         require_rising(certain_gained=self.certain_gained, certain=self.certain, rows=self.rows)
+        if self.reached < self.reached_without - _ROUNDING:
+            raise ValueError("whoever has the file may act as if they had not")
 
     @property
     def missed(self) -> int:
