@@ -23,6 +23,7 @@ from pytest_draft.facts.rules import Literal
 from pytest_draft.facts.slices import Slice
 from pytest_draft.matching import encoded_weights, matched_distance, row_identities, unmatched
 from pytest_draft.policy.policy import Policy
+from pytest_draft.policy.rule import NotApplicable
 from pytest_draft.policy.rules import rule_of
 from pytest_draft.timebox import TimeBox
 from studies.hunt_triples import STRANGERS, Triple
@@ -75,6 +76,8 @@ def by_figures(drawn: Triple, first: Judged) -> Iterator[Contradiction]:
     """Yield what contradicts a pass without another attack."""
     findings, rebuilt = first.examination.findings, first.reconstruction
     if findings is None or rebuilt is None or rebuilt.rows is None or "+" in drawn.specimen.adversary:
+        return
+    if NotApplicable.FREQUENCIES.holds(first.examination):  # who is met there is nobody
         return
     rows = Population.of(drawn.specimen)
     yield from _by_subgroups(drawn.policy, findings, rebuilt, rows, slices_of(drawn.specimen))

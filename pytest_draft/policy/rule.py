@@ -58,7 +58,7 @@ class NotApplicable(Enum):
     NO_TARGETS = "the model has classes, and this is about targets"
     NO_NUMBERS = "no numeric column is to be rebuilt"
     NO_EPSILON = "the file declares no epsilon that its counts could contradict"
-    FREQUENCIES = "the table tells how often each kind of row occurs, each at least ten times, and nobody's record"
+    FREQUENCIES = "the table tells how often each kind of row occurs, hardly any fewer than ten times: nobody's record"
     NO_ATTACK = "the policy asks for no attack, so none was given any time"
 
     def holds(self, examination: Examination) -> bool:

@@ -107,7 +107,10 @@ def test_no_value_is_shown_when_a_domain_excludes_it(project, planted, nothing_l
         f'others = "binary"\n[attributes.age]\nkind = "ordinal"\nlow = {LOW}\nhigh = {LOW}\n',
     )
     result = project.judge("other.joblib", "--draft-domain=domain.toml", *LOUD, data="other.csv")
-    assert project.result()["verdict"] == "inconclusive"
+    told = {check["rule"]: check["result"] for check in project.result()["checks"]}
+    assert [rule for rule, outcome in told.items() if outcome == "failed" and not rule.endswith("published")] == [
+        "label-told"  # which needs no domain
+    ]
     nothing_leaks(result)
 
 
@@ -186,7 +189,10 @@ def test_no_value_is_shown_when_a_bug_raises_with_a_row_in_its_message(project, 
     result = project.judge("other.joblib", *LOUD, data="other.csv")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     by_all_other_rows = STAGES.index(stage) > STAGES.index("known_others")  # which need no attack
-    assert project.result()["verdict"] == ("failed" if by_all_other_rows else "inconclusive")
+    told = {check["rule"]: check["result"] for check in project.result()["checks"]}
+    labels_told = STAGES.index(stage) >= STAGES.index("known_others")  # which comes after
+    assert told["label-told"] == ("failed" if labels_told else "inconclusive")
+    assert told["given-all-other-rows"] == ("failed" if by_all_other_rows else "inconclusive")
     assert "internal error: RuntimeError" in project.result()["reasons"][0]
     nothing_leaks(result)
 
