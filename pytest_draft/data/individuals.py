@@ -46,6 +46,9 @@ CROWD = 10
 FILLED = 0.5
 """A table of frequencies has at least this share of all kinds of rows that its domain allows."""
 
+FEW = 5
+"""A kind of row that fewer people have is theirs, whatever the others tell."""
+
 
 def record_share(rows: Rows, domain: Domain) -> float:
     """Return the share of the rows that are somebody's record, where a table tells frequencies of few kinds of rows.
@@ -53,7 +56,7 @@ def record_share(rows: Rows, domain: Domain) -> float:
     A row counts less the more others are like it: one that is alone counts whole, one of `CROWD` not at all. A table
     that was repeated is still of the same people, so that numbers of equal rows have no common divisor. Only a table
     that fills its domain tells frequencies: where most kinds that there could be are missing, those that are there tell
-    people apart, however often each was written.
+    people apart, however often each was written; and so are four people whom nobody else is like.
     """
     if any(attribute.kind == "numeric" or attribute.missing for attribute in domain.attributes):
         return 1.0
@@ -61,6 +64,8 @@ def record_share(rows: Rows, domain: Domain) -> float:
     if len(first) < FILLED * domain.n_vectors:
         return 1.0
     alike = times / np.gcd.reduce(times)
+    if alike.min() < FEW:
+        return 1.0
     return float(np.mean(np.clip((CROWD - alike) / (CROWD - 1), 0.0, 1.0)[of_row]))
 
 

@@ -47,9 +47,12 @@ def kinds(times, n_columns=2) -> np.ndarray:
     [
         ([30, 11, 47, 10], 0.0),  # nobody's record
         ([30, 11, 47, 9], 9 / 97 / 9),  # nine are nearly a crowd
-        ([30, 11, 47, 1], 1 / 89),  # one person
+        ([30, 11, 47, 5], 5 / 93 * 5 / 9),
+        ([30, 11, 470, 4], 1.0),  # four people
+        ([30, 11, 470, 1], 1.0),  # one person
         ([20, 20, 20, 20], 1.0),  # four rows, written twenty times
-        ([22, 44, 66, 2], (22 * 0 + 1 * 2) / 134),  # halves: 11, 22, 33 and 1
+        ([22, 44, 66, 2], 1.0),  # halves: 11, 22, 33 and 1
+        ([22, 44, 66, 18], 18 / 150 / 9),  # and 9
     ],
 )
 def test_a_table_of_frequencies_is_nobodys_record_but_that_of_the_rare_ones(times, share):
