@@ -177,14 +177,13 @@ class Rule(Generic[Evidence]):
 
     def applied(self, thresholds: Thresholds, examination: Examination) -> tuple[Thresholds, NotApplicable | None]:
         """Return the thresholds that are held against a file, and why it is not applicable; None where it is."""
-        of_keys = {name: [one for one in key.unless if one.holds(examination)] for name, key in self.keys.items()}
+        keys = {name: self.keys[name] for name in thresholds if name in self.keys}
+        of_keys = {name: [one for one in key.unless if one.holds(examination)] for name, key in keys.items()}
         left_out = {name: reasons[0] for name, reasons in of_keys.items() if reasons}
         left = {name: at for name, at in thresholds.items() if name not in left_out}
         whys = [one for one in self.unless if one.holds(examination)]
-        if all(
-            name in self.keys and self.keys[name].default is not None for name in left
-        ):  # the others say how these are held
-            whys += [left_out[name] for name in thresholds if name in left_out]
+        if all(name in keys and keys[name].default is not None for name in left):  # what only says how others are held
+            whys += left_out.values()
         return left, whys[0] if whys else None
 
 
