@@ -42,7 +42,7 @@ def audit(opened: Opened, inputs: Inputs | None, record: FlowRecord) -> None:
 def note_entropy(inputs: Inputs, record: FlowRecord) -> None:
     """Note how much of the uncertainty about the rows the model takes away; whatever is wrong is kept."""
     case, model, domain = inputs.case, inputs.model, inputs.domain
-    box = record.limits.box(AUDIT_SHARE) if case.attack else record.limits.total
+    box = record.limits.within(AUDIT_SHARE) if case.attack else record.limits.total
     if Adversary.parse(case.adversary).has_side_knowledge:
         why = "how much the file tells an adversary with side knowledge is not covered yet"
         record.facts = replace(record.facts, not_audited=why)
@@ -50,7 +50,7 @@ def note_entropy(inputs: Inputs, record: FlowRecord) -> None:
     try:
         with record.clock("entropy"):
             entropy = audit_entropy(model, domain, inputs.data, box, inputs.inside)
-            entropy = replace(entropy, reasons=(*record.facts.reasons, *entropy.reasons))
+            entropy = replace(entropy, reasons=(*record.facts.doubts, *entropy.reasons))
             record.facts = replace(record.facts, entropy=entropy)
             if not case.attack and isinstance(model, Forest):
                 entropy = narrowed_without_attack(entropy, model, domain, case.adversary, box)

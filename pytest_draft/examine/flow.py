@@ -25,7 +25,7 @@ from pytest_draft.examine.kinds import Kind, kind_of
 from pytest_draft.examine.limits import too_little_memory
 from pytest_draft.examine.record import FlowRecord
 from pytest_draft.facts.case import Case
-from pytest_draft.facts.examination import Examination
+from pytest_draft.facts.examination import EVERY_RULE, Examination
 from pytest_draft.facts.identity import Identity
 from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.progress import ProgressListener
@@ -77,11 +77,11 @@ def examine(
 class Stopping(Protocol):
     """Says when an examination has found out all that matters."""
 
-    def promises(self, examination: Examination) -> bool:
-        """Return whether it is in sight before the attack."""
-
     def decided(self, examination: Examination) -> str | None:
-        """Return why more would change nothing; None where it can."""
+        """Return by which rule, or by `EVERY_RULE`, nothing can change the verdict any more; None where more can."""
+
+    def promises(self, examination: Examination) -> bool:
+        """Return whether a pass is in sight that needs no attack."""
 
 
 def _examined(
@@ -92,8 +92,8 @@ def _examined(
     try:
         inputs = _read_and_audited(case, data, record)
         note_label_told(inputs, record)
-        note_entropy(inputs, record)
         if not case.attack:
+            note_entropy(inputs, record)
             record.status("not asked")
         else:
             with SideSearches(inputs, record) as side_searches:
@@ -129,14 +129,53 @@ def _read_and_audited(case: Case, data: object, record: FlowRecord) -> Inputs:
 def _judge(inputs: Inputs, side_searches: SideSearches, record: FlowRecord, enough: Stopping | None) -> None:
     """Find out what somebody gets who knows all other rows, then attack for as long as that leaves anything open."""
     kind = kind_of(inputs)
-    if kind.share is not None:
-        record.limits.give_attack(kind.share)
+    record.limits.give_attack(kind.share)
     side_searches.look()
-    if enough is None or not _settled_soon(kind, side_searches, record, enough):
+    if enough is not None and not inputs.case.full and _settled(kind, side_searches, record, enough):
+        return
+    if record.facts.entropy is None:
+        note_entropy(inputs, record)
+    with _dataset_or_none(side_searches, record):
+        attack = _prepared(kind, side_searches, record)
+        side_searches.begin(attack)
+        _compare(attack, _rebuilt(attack, record), side_searches, record)
+
+
+def _settled(kind: Kind, side_searches: SideSearches, record: FlowRecord, enough: Stopping) -> bool:
+    """Ask for the verdict; once it is certain, only what shows a reader more in a few seconds is done.
+
+    Where a pass is in sight, whatever holds for every attacker is measured first. Return whether it is certain.
+    """
+    inputs = side_searches.inputs
+    rule = enough.decided(record.examination())
+    passes, rule = rule == EVERY_RULE, None if rule == EVERY_RULE else rule  # no pass by less than is in the file
+    if rule is not None:
+        record.decide(rule)
+    if not inputs.is_small and rule is not None:
+        record.settle()
+        return True
+    note_entropy(inputs, record)
+    if rule is None and not passes and not enough.promises(record.examination()):
+        return False
+    before = record.facts
+    record.limits.hurry_attack()
+    try:
         with _dataset_or_none(side_searches, record):
             attack = _prepared(kind, side_searches, record)
-            side_searches.begin(attack)
+            if not inputs.is_small:
+                _note_unused(attack, record)
+                raise OutOfTimeError
             _compare(attack, _rebuilt(attack, record), side_searches, record)
+    except OutOfTimeError:
+        record.status("no solution", record.limits.before_a_dataset())
+    if rule is None and (rule := enough.decided(record.examination())) is not None:
+        record.decide(rule)
+    if rule is None:
+        record.facts, record.reconstruction = before, None
+        record.limits.give_attack(kind.share)
+        return False
+    record.settle()
+    return True
 
 
 @contextmanager
@@ -169,26 +208,6 @@ def _prepared(kind: Kind, side_searches: SideSearches, record: FlowRecord) -> At
     return attack
 
 
-def _settled_soon(kind: Kind, side_searches: SideSearches, record: FlowRecord, enough: Stopping) -> bool:
-    """Attack for a short time where that promises to be enough; return whether it was, else forget it."""
-    if not enough.promises(record.examination()):
-        return False
-    before, whole = record.facts, record.limits.attack
-    record.limits.hurry_attack()
-    try:
-        with _dataset_or_none(side_searches, record):
-            attack = _prepared(kind, side_searches, record)
-            _compare(attack, _rebuilt(attack, record), side_searches, record)
-    except OutOfTimeError:
-        record.status("no solution", record.limits.before_a_dataset())
-    why = enough.decided(record.examination())
-    if why is not None:
-        record.settle(why)
-        return True
-    record.facts, record.reconstruction, record.limits.attack = before, None, whole
-    return False
-
-
 def _rebuilt(attack: Attack, record: FlowRecord) -> Reconstruction:
     """Run an attack."""
     case = record.facts.case
@@ -210,11 +229,7 @@ def _compare(attack: Attack, reconstruction: Reconstruction, side_searches: Side
     identity = _identified(attack, reconstruction, data, record)
     if attack.exact is not None:
         narrow_entropy(attack.exact, reconstruction, inputs, record)
-    record.doubt(*attack.undecoded)
-    if inputs.forest.classes is None:  # whatever leaves reveal of targets: other datasets hold each row in its leaves
-        record.fall_short(*attack.unused)
-    else:
-        record.doubt(*attack.unused)
+    _note_unused(attack, record)
     if reconstruction.rows is None:
         raise OutOfTimeError
     shortfall = attack.shortfall(data, reconstruction, record.limits)
@@ -225,6 +240,15 @@ def _compare(attack: Attack, reconstruction: Reconstruction, side_searches: Side
     if attack.any_size or len(reconstruction.rows) == n_unknown:
         alternatives = side_searches.alternatives(data, reconstruction)
         note_findings(inputs, data, reconstruction, identity, alternatives, side_searches.known_others, record)
+
+
+def _note_unused(attack: Attack, record: FlowRecord) -> None:
+    """Say what the attack leaves unused of the file."""
+    record.doubt(*attack.undecoded)
+    if record.facts.artifact.regressor:  # whatever leaves reveal of targets: other datasets hold each row in its leaves
+        record.fall_short(*attack.unused)
+    else:
+        record.doubt(*attack.unused)
 
 
 def _identified(attack: Attack, reconstruction: Reconstruction, data: TrainingData, record: FlowRecord) -> Identity:

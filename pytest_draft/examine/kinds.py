@@ -33,7 +33,7 @@ from pytest_draft.examine.boosted import (
 from pytest_draft.examine.counted import Counted, CountedStates, InformedAttack
 from pytest_draft.examine.informed import InformedOfValues
 from pytest_draft.examine.inputs import Inputs
-from pytest_draft.examine.limits import NUMERIC_SHARE
+from pytest_draft.examine.limits import ATTACK_SHARE, NUMERIC_SHARE
 from pytest_draft.examine.numeric import NumericAttack
 from pytest_draft.examine.private import Labels, NoisyCounts, NoisyCountsAlone
 from pytest_draft.examine.stripped import Stripped
@@ -46,8 +46,8 @@ class Kind:
 
     attack: Callable[[Inputs, Search], Attack]
     """Makes it of `Inputs` and a search for what can only be built by searching."""
-    share: float | None = None
-    """Share of the time box after which it must have ended; None for `ATTACK_SHARE`."""
+    share: float = ATTACK_SHARE
+    """Share of the time box after which it must have ended."""
 
 
 def kind_of(inputs: Inputs) -> Kind:
@@ -99,7 +99,7 @@ def _(observation: NodeCounts, inputs: Inputs) -> Kind:
     numbered = enumerate_states(forest, inputs.domain)
     if numbered is not None:
         return Kind(partial(CountedStates, numbered=numbered))
-    return Kind(NumericAttack, NUMERIC_SHARE if inputs.is_small else None)
+    return Kind(NumericAttack, NUMERIC_SHARE if inputs.is_small else ATTACK_SHARE)
 
 
 @kind_by.register

@@ -14,8 +14,8 @@ ATTACK_SHARE = 0.6
 INFORMED_SHARE = 0.5
 """Share of the time box after which it must be known what somebody gets who knows all other rows."""
 
-HURRIED_SHARE = 0.05
-"""Share that the attack may take where the verdict is in sight before it begins, and it may only confirm it."""
+HURRIED_SHARE, HURRIED = 0.05, 2.0
+"""Share of the effort, and the most units of it, that an attack may take once the verdict is certain or in sight."""
 
 LABELS_SHARE = 0.2
 """Share of the time box that it may take to find out what the file tells of labels: a second or two, mostly."""
@@ -76,22 +76,20 @@ class TimeLimits:
 
     def give_attack(self, share: float) -> None:
         """Give the attack another share of the seconds, of which nothing is spent."""
-        self._attack_share, self.attack = share, self.box(share)
+        self.attack, self._hurried = self.box(share), False
 
     def hurry_attack(self) -> None:
         """Give the attack a small share of the seconds and the effort, from now on."""
         effort = HURRIED_SHARE * (self._seconds if self._effort is None else self._effort)
-        self.attack = TimeBox(2 * HURRIED_SHARE * self._seconds, effort)  # so that the effort ends it, on most machines
-
-    @property
-    def is_early(self) -> bool:
-        """Whether an attack that was not hurried would have time left."""
-        return self.total.elapsed < self._attack_share * self._seconds
+        seconds = 2 * min(HURRIED_SHARE * self._seconds, HURRIED)  # so that the effort ends it, on most machines
+        self._hurried = True
+        self.attack = TimeBox(max(1e-3, min(seconds, self.total.remaining)), min(effort, HURRIED))
 
     def end_attack(self) -> None:
         """Note when the attack has ended: what comes after it is not of its time."""
         self._ended = self.attack.over
-        self.note_clock(self.attack, "attack")
+        if not self._hurried:
+            self.note_clock(self.attack, "attack")
 
     @property
     def spent(self) -> dict[str, float]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from pytest_draft.examine.limits import TimeLimits
 from pytest_draft.facts.case import Case
-from pytest_draft.facts.examination import Examination, unexamined
+from pytest_draft.facts.examination import EVERY_RULE, Examination, unexamined
 from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.facts.status import SolverStatus
 from pytest_draft.progress import ProgressListener, StageClock
@@ -55,16 +55,21 @@ class FlowRecord:
         self.doubt(*reasons)
         self.facts = replace(self.facts, shortfalls=(*self.facts.shortfalls, *reasons))
 
-    def settle(self, why: str) -> None:
+    def decide(self, rule: str) -> None:
+        """Note by which rule the verdict is certain, or by `EVERY_RULE`, and since when."""
+        self.facts = replace(self.facts, decided_by=rule, decided_after=self.limits.total.elapsed)
+
+    def settle(self) -> None:
         """Replace the shortfalls by the one that the attack went no further, as the verdict is certain."""
+        if self.facts.solver_status == "no data":
+            self.status("not asked")
         short, facts = self.facts.shortfalls, self.facts
-        reasons = tuple(reason for reason in facts.reasons if reason not in short)
         if short or facts.findings is None:
-            ended = f"no time was left for more of the attack, which would not change the verdict: {why}"
-            if self.limits.is_early:
-                ended = f"the attack was stopped early, because {why}: more of it would not change the verdict"
-            reasons, short = (*reasons, ended), (ended,)
-        self.facts = replace(facts, reasons=reasons, shortfalls=short)
+            every = facts.decided_by == EVERY_RULE
+            why = "no threshold can be crossed" if every else f"{facts.decided_by} has failed already"
+            ended = f"{'no attack was run' if facts.findings is None else 'the attack was cut short'}, as {why}"
+            reasons = tuple(reason for reason in facts.reasons if reason not in short)
+            self.facts = replace(facts, reasons=(*reasons, ended), shortfalls=(ended,))
 
     def _doubt_once(self, reason: str) -> None:
         if reason not in self.facts.reasons:

@@ -40,6 +40,8 @@ class Case:
     """
     attack: bool = True
     """Whether to attack; else the file is read and its entropy reported, and nothing is rebuilt."""
+    full: bool = False
+    """Whether to go on with the attack, and with all that is measured, once the verdict is certain."""
     slices: tuple[Slice, ...] = ()
     """Rows that the policy names, to be measured by themselves."""
     by_class: bool = False

@@ -16,6 +16,9 @@ from pytest_draft.facts.informed import Informed
 from pytest_draft.facts.label_told import LabelTold
 from pytest_draft.facts.status import SOLVER_STATUSES, SolverStatus
 
+EVERY_RULE = "every rule"
+"""In place of one, where none of the attackers considered can cross a threshold."""
+
 
 @dataclass(frozen=True)
 class Examination:
@@ -68,6 +71,10 @@ class Examination:
     """What the file tells of labels or targets; None where that was not found out."""
     label_not_told: str | None = None
     """Why there is no `label_told`; None where there is, or other reasons say it."""
+    decided_by: str | None = None
+    """The rule whose failure, or `EVERY_RULE` whose passes, ended it early; None where it ran to its end."""
+    decided_after: float | None = None
+    """Seconds after which that was certain."""
     basis: Examination | None = None
     """Of the file that this one was hardened from, where its hardening was repeated and that one was examined."""
     retried: str | None = None
@@ -86,6 +93,11 @@ class Examination:
     def doubts(self) -> tuple[str, ...]:
         """The reasons that stand in the way of a pass even where it is known how close anybody could get."""
         return tuple(reason for reason in self.reasons if reason not in self.shortfalls)
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether an attack was ended, or left out, as the verdict was certain: its figures tell nobody anything."""
+        return self.decided_by is not None and self.solver_status in ("not converged", "no solution", "not asked")
 
 
 def unexamined(case: Case) -> Examination:

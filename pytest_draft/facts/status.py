@@ -36,7 +36,7 @@ Of a reconstruction:
 
 Of an examination without one:
 
-- ``not asked``: the file alone was audited;
+- ``not asked``: no attack was run, as the policy asks for none or the verdict was certain before;
 - ``refused``: the model file, the data or an option cannot be used;
 - ``not covered``: the attack does not cover the forest or the domain;
 - ``no data``: nothing was examined yet;

@@ -111,6 +111,12 @@ def add_options(parser: pytest.Parser) -> None:
         default=None,
         help="let reports name the most exposed rows by index, never by value",
     )
+    group.addoption(
+        "--draft-full",
+        action="store_true",
+        default=None,
+        help="go on with the attack, and measure all there is, once the verdict is certain",
+    )
     group.addoption("--draft-only", action="store_true", default=None, help="run nothing but the judgements")
     group.addoption(
         "--draft-strict",
@@ -151,6 +157,7 @@ def add_options(parser: pytest.Parser) -> None:
     parser.addini("draft_adversary", "what the attacker knows", type="args", default=[])
     parser.addini("draft_report", "reports to write: TYPE[:PATH]", type="args", default=[])
     parser.addini("draft_report_rows", "let reports name single rows, by index", type="bool", default=False)
+    parser.addini("draft_full", "go on once the verdict is certain", type="bool", default=False)
     parser.addini("draft_only", "with --draft: run nothing but the judgements", type="bool", default=False)
     parser.addini("draft_policy_sha256", "SHA-256 that the policy's file must have", type="string", default=None)
     parser.addini("draft_domain_sha256", "SHA-256 that the domain file must have", type="string", default=None)

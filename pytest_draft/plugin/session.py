@@ -155,6 +155,7 @@ class GateSession:
             effort=settings.effort,
             memory=settings.memory,
             attack=attack,
+            full=settings.full,
             slices=policy.slices,
             by_class=policy.by_class,
             domain_sha256=policy.domain_sha256,

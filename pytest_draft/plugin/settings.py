@@ -46,6 +46,8 @@ class Settings:
     effort: float | None
     memory: int | None
     """In MB."""
+    full: bool
+    """Whether to go on once the verdict is certain."""
     reports: tuple[tuple[str, Path], ...]
     """Type and path."""
     report_rows: bool
@@ -119,6 +121,7 @@ def resolve(config: pytest.Config) -> Settings:
         workers=workers,
         effort=effort,
         memory=memory,
+        full=bool(option.draft_full or config.getini("draft_full")),
         reports=reports,
         report_rows=_reports_rows(config),
         compare=compare,

@@ -123,7 +123,9 @@ class Summary:
             terminal.line(f"and {left_out:,} more, none with a graver verdict: {where}")
         mixed = len({check["asked_by"] for result in results for check in result["checks"]}) > 1
         for result in results:
-            sentences = [*measured.figures(result), *_sentences(result, self.shown_as_failures, mixed)]
+            decided = measured.decided(result)
+            first = [measured.decision(result), *([decided] if decided else [])]
+            sentences = [*first, *measured.figures(result), *_sentences(result, self.shown_as_failures, mixed)]
             about = f"{one_line(result['artifact']['path'])} (adversary {result['adversary']}):"
             self._write(terminal, [about, *sentences] if sentences else [], "  ")
         for part in _of_fleet(self.fleet):

@@ -11,16 +11,16 @@ from pytest_draft.report.measured import error_text, number
 _HEADINGS = (
     "forest",
     "adversary",
-    "solver",
     "error (split-half, random)",
     "perfect rows",
     "singled out",
     "certain",
+    "decided by",
     "time",
     "verdict",
 )
 _ALWAYS = ("error (split-half, random)", "perfect rows", "verdict")
-_BY_WORTH = ("forest", "adversary", "singled out", "certain", "time", "solver")
+_BY_WORTH = ("forest", "adversary", "decided by", "time", "singled out", "certain")
 """Columns that there is room for or not, the most wanted first; a forest without room for its name has it above."""
 
 _GAP = "  "
@@ -79,11 +79,11 @@ def _cells(result: dict[str, Any]) -> tuple[str, ...]:
     return (
         one_line(result["artifact"]["path"]),
         result["adversary"],
-        result["solver_status"],
         f"{error_text(result)} ({number(metrics['split_half_error'])}, {number(metrics['random_error'])})",
         of("perfect_rows", "n_rows"),
         of("singled_out_rows", "unique_rows"),
         _certain(metrics),
+        "-" if (decided := result.get("decided_by")) is None else f"{decided['rule']} ({decided['seconds']:.1f} s)",
         f"{result['seconds']:.1f} s" + " (cached)" * result["cached"],
         _verdict(result),
     )

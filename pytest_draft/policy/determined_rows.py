@@ -61,6 +61,7 @@ RULE = Rule(
     needs=Examination,
     keys={"max_determined_share": Key.share("fail when a larger share of the rows is proved to follow from the file")},
     check=check,
+    attacker="somebody who knows all other rows",
     attack=True,
     unless=(NotApplicable.NOISE, NotApplicable.OTHERS_KNOWN, NotApplicable.FREQUENCIES),
     rationale=(

@@ -160,6 +160,7 @@ RULE = Rule(
         ),
     },
     check=check,
+    attacker="somebody who knows all other rows",
     attack=True,
     unless=(NotApplicable.NOISE, NotApplicable.OTHERS_KNOWN, NotApplicable.FREQUENCIES),
     rationale=(

@@ -123,6 +123,7 @@ RULE = Rule(
         ),
     },
     check=check,
+    attacker="somebody who knows a person's features",
     unless=(NotApplicable.NO_LABELS,),
     rationale=(
         "Features are often known: age, address, employer. What a model is trained to tell is the secret: a diagnosis, "

@@ -166,9 +166,13 @@ class Rule(Generic[Evidence]):
     """
     unless: tuple[NotApplicable, ...] = ()
     """Where it makes no sense for a file, unless it fails all the same."""
+    attacker: str = "whoever opens the file"
+    """Who gets what it judges, by what they know; of an attack, where it needs `Findings`."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "attack", self.attack or self.needs is Findings)
+        if self.needs is Findings:
+            object.__setattr__(self, "attacker", "this attack")
 
     def in_force(self, thresholds: Thresholds) -> dict[str, Any]:
         """Return the thresholds that are given, and the defaults of the others."""

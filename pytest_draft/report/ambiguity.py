@@ -11,7 +11,8 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from pytest_draft.report.bounds import error_bar, whole
+from pytest_draft.report.bounds import between as between_bounds
+from pytest_draft.report.bounds import bounds_of, error_bar, whole
 from pytest_draft.report.result import Result
 from pytest_draft.report.wording import begun, share
 
@@ -19,6 +20,9 @@ TITLE = "How close could anybody get?"
 
 HEADINGS = ("Part", "Rows", "Least error", "Most perfect rows", "Most numbers exactly")
 """What the cells of `parts` are."""
+
+ATTACKER_HEADINGS = ("Who", "Knows besides the file", "Gets with the file", "Without it")
+"""What the cells of `attackers` are."""
 
 COLUMN_HEADINGS = ("Column", "Proved", "Guessed right", "Guessed right without the file")
 """What the cells of `columns` are."""
@@ -40,6 +44,68 @@ def limits(least_error: float) -> bool:
 def sentences(result: Result) -> list[str]:
     """Return what somebody gets who knows all other rows, and what other datasets explain the file as well."""
     return [*given_others(result), *_of_rows(result), *short(result), *_details(result)]
+
+
+def told_given_others(found: dict[str, Any]) -> str:
+    """Return what somebody gets for certain who knows all other rows, or else how close, as a phrase."""
+    who = "somebody who knows all other rows" + " and which rows each tree drew" * (not found["proved"])
+    rows, exact = found["told_rows"], found.get("exact_numeric")
+    guessed = share(found["near_rows_without_file"])
+    if rows > max(found["near_rows_without_file"], 0.1):
+        return (
+            f"{who} reads {share(rows)} of the rows out of the file with certainty; without it, {guessed} are guessed"
+        )
+    if exact and exact - (found["exact_numeric_without_file"] or 0.0) > 0.1:
+        plain = share(found["exact_numeric_without_file"] or 0.0)
+        return (
+            f"{who} reads {share(exact)} of the numbers out of the file to the digit; without it, {plain} are guessed"
+        )
+    return (
+        f"{who} rebuilds the one that is missing with an error of {found['matched_error']:.4f}; without the file: "
+        f"{found['matched_error_without_file']:.4f}"
+    )
+
+
+def attackers(result: Result) -> list[tuple[str, str, str, str]]:
+    """Return who was considered, and what they know and get, as cells of `ATTACKER_HEADINGS`."""
+    metrics, adversary = result["metrics"], result["adversary"]
+    knows = "nothing" if adversary == "artifact" else adversary
+    error, others = between_bounds(bounds_of(result), ".4f"), metrics["split_half_error"]
+    alike = "not measured" if others is None else f"an error of {others:.4f} (other rows like these)"
+    short = "nothing: it was not run, or cut short"
+    cells = [("This attack", knows, short if error is None else f"an error of {error}", alike)]
+    if found := result.get("given_all_other_rows"):
+        rows = f"; all of {share(found['told_rows'])} of the rows for certain"
+        cells.append(
+            (
+                "Somebody who knows all other rows",
+                "all rows but one" + " and which rows each tree drew" * (not found["proved"]),
+                f"an error of {found['matched_error']:.4f}{rows}",
+                f"an error of {found['matched_error_without_file']:.4f}",
+            )
+        )
+        for one in found.get("population", ()):
+            whose = "the holdout" if one["measured"] else "people like these"
+            with_it, without = (f"an error of {one[key]:.4f}" for key in ("error", "error_without_file"))
+            cells.append(("Somebody who knows other people's rows", f"rows of {whose}", with_it, without))
+    if (label := metrics.get("label_told")) is not None:
+        about = "the label" if metrics.get("label_certain") is not None else "the target"
+        told = f"{about} of {{}} of the people".format
+        gets = told(share(label)), told(share(metrics["label_told_without_rows"]))
+        cells.append(("Somebody who knows a person's features", f"all but {about}", *gets))
+    return cells
+
+
+def limit_phrase(result: Result) -> str | None:
+    """Return what no attacker considered gets past, beside other rows like these, as a phrase; None without a limit."""
+    known, others = limit(result), result["metrics"]["split_half_error"]
+    if known is None or others is None or not limits(known["least_error"]):
+        return None
+    rows, n_rows = whole(known["most_perfect_rows"]), result["metrics"]["n_rows"]
+    return (
+        f"nobody considered gets closer to the rows than {known['least_error']:.4f} (other rows like these: "
+        f"{others:.4f}), or can expect more than {rows:,} of {n_rows:,} of them"
+    )
 
 
 def given_others(result: Result) -> list[str]:

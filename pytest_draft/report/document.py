@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
+from pytest_draft.facts.examination import EVERY_RULE
 from pytest_draft.policy.rule import Verdict
+from pytest_draft.policy.rules import known_rule
 from pytest_draft.policy.verdict import overall, verdict_of
-from pytest_draft.report.result import SCHEMA_VERSION, Report, Result
+from pytest_draft.report.result import SCHEMA_VERSION, Report, ReportedCheck, Result
 from pytest_draft.report.wording import file_of
 
 
@@ -55,6 +57,7 @@ class MergedResults:
                 )
             )
             result["verdict"] = _verdict(result)
+            result["decided_by"] = _decided_by(result)
         return [self._results[key] for key in sorted(self._results)]
 
 
@@ -73,7 +76,7 @@ def undecide_partial(results: Sequence[Result], missing: Collection[tuple[str, s
     for result in results:
         planned = any(check["item"] in items for check in result["checks"])
         if planned and result["verdict"] == "passed" and (file_of(result["artifact"]), result["adversary"]) in missing:
-            result["verdict"] = "inconclusive"
+            result.update(verdict="inconclusive", decided_by=None)
 
 
 def undecide_changed(results: Sequence[Result], items: Collection[str]) -> list[str]:
@@ -102,6 +105,7 @@ def undecide_changed(results: Sequence[Result], items: Collection[str]) -> list[
                 if check["item"] in items and check["result"] in ("passed", "not applicable"):
                     check.update(result="inconclusive", sentence=_CHANGED, cause=None, remedy=None, commands=[])
             result["verdict"] = _verdict(result)
+            result["decided_by"] = _decided_by(result)
     return sorted(changed)
 
 
@@ -119,9 +123,28 @@ def _files(result: Result) -> list[dict[str, Any]]:
 
 
 def _verdict(result: Result) -> Verdict:
-    return verdict_of(
-        (check["result"], check["severity"] == "error" and check["waiver"] is None) for check in result["checks"]
-    )
+    return verdict_of((check["result"], _counts(check)) for check in result["checks"])
+
+
+def _counts(check: ReportedCheck) -> bool:
+    return check["severity"] == "error" and check["waiver"] is None
+
+
+def _decided_by(result: Result) -> dict[str, Any] | None:
+    """Return which rule decides a verdict, who gets what it judges, and when that was certain; None for no verdict."""
+    if result["verdict"] == "inconclusive":
+        return None
+    early = result["decided_by"] or {}
+    rule = EVERY_RULE
+    if result["verdict"] == "failed":
+        failed = [one["rule"] for one in result["checks"] if one["result"] == "failed" and _counts(one)]
+        rule = early["rule"] if early.get("rule") in failed else failed[0]
+    known = known_rule(rule)
+    return {
+        "rule": rule,
+        "attacker": None if known is None else known.attacker,
+        "seconds": early["seconds"] if early.get("rule") == rule else result["seconds"],
+    }
 
 
 def document(results: Sequence[Result], not_run: Sequence[str], version: str | None) -> Report:

@@ -30,6 +30,7 @@ _KEPT = ("adversary", "verdict", "reasons", "seconds", "cached")
 _KEPT_METRICS = (
     *("reconstruction_error", "perfect_rows", "singled_out_rows", "unique_rows", "certain_rows", "certain_rows_exact"),
     *("n_rows", "random_error", "split_half_error", "expected_perfect_rows", "split_half_perfect_rows"),
+    "given_others_matched_error",
 )
 
 
@@ -130,7 +131,7 @@ def _kept(result: Result) -> Result:
         "artifact": {name: result["artifact"].get(name) for name in ("path", "place", "sha256")},
         "data": {name: result["data"][name] for name in ("path", "sha256")},
         "policy": {name: result["policy"].get(name) for name in ("name", "sha256")},
-        "metrics": {name: result["metrics"][name] for name in _KEPT_METRICS},
+        "metrics": {name: result["metrics"].get(name) for name in _KEPT_METRICS},
         "baselines": {name: result["baselines"][name] for name in bounds if name in result["baselines"]},
         "entropy": {name: result["entropy"][name] for name in ("ratio_bounds", "reasons") if name in result["entropy"]},
         "checks": [
@@ -150,7 +151,7 @@ def figures(result: Result) -> Figures:
     """
     metrics, baselines, entropy = result["metrics"], result["baselines"], result["entropy"]
     found: dict[str, tuple[float, float]] = {}
-    for name in ("reconstruction_error", "perfect_rows"):
+    for name in ("reconstruction_error", "perfect_rows", "given_others_matched_error"):
         if bounds := bounds_of(result, name):
             found[name] = _pair(bounds)
     if (single := metrics["singled_out_rows"]) is not None:

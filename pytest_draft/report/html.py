@@ -65,6 +65,7 @@ def _described(index: int, result: Result) -> dict[str, Any]:
         "error": between(bounds_of(result), ".4f"),
         "perfect": None if metrics["perfect_rows"] is None else f"{metrics['perfect_rows']:,} of {metrics['n_rows']:,}",
         "why": measured.why(result),
+        "decided": None if (by := measured.decided(result)) is None else wording.begun(by),
         "lead": [chart for name in _LEADING for chart in drawn if chart.name == name],
         "causes": list(dict.fromkeys(check["cause"] for check in result["checks"] if check["cause"])),
         "checks": sorted((_explained(result, check) for check in result["checks"]), key=_gravity),

@@ -24,7 +24,14 @@ _SPECIAL = re.compile(r"[\\`*_{}\[\]#~@$^!=+]|:(?=\S)|(?<=www)\.", re.IGNORECASE
 
 def render(report: Report) -> str:
     """Return the Markdown of a report."""
-    parts = [*_verdicts(report), *_checks(report), *_undecided(report), *_measured(report), *_slices(report)]
+    parts = [
+        *_verdicts(report),
+        *_decided(report),
+        *_checks(report),
+        *_undecided(report),
+        *_measured(report),
+        *_slices(report),
+    ]
     parts += [*_waivers(report), *_not_run(report)]
     parts += [*_what_to_do(report), *_judged(report), *_details(report)]
     return "\n".join(parts) + "\n"
@@ -49,6 +56,16 @@ def _verdicts(report: Report) -> Iterator[str]:
         yield f"- {_SIGNS[one]} {escaped(text)}"
     if others:
         yield ""
+
+
+def _decided(report: Report) -> Iterator[str]:
+    """Yield the sentence that decides on each model."""
+    for result in report["results"][:MOST_CHECKS]:
+        whose = f"**{escaped(result['artifact']['path'])}**: " if len(report["results"]) > 1 else ""
+        by = measured.decided(result)
+        causes = [] if result["verdict"] == "inconclusive" else measured.why(result)  # its reasons are below
+        said = (measured.decision(result), *causes, *([f"{wording.begun(by)}."] if by else []))
+        yield from (whose + " ".join(map(escaped, said)), "")
 
 
 def _checks(report: Report) -> Iterator[str]:
@@ -87,9 +104,8 @@ def _about(result: Result) -> list[str]:
     """Return what the attack got, what anybody could get, and of which columns; empty where nothing was measured."""
     about = measured.about(result)
     columns = measured.best_columns(result)
-    decided = [measured.decision(result)] if about else []
     anybody = [*ambiguity.given_others(result), *ambiguity.short(result)]
-    return [*decided, *about, *anybody, *([columns] if columns else [])]
+    return [*about, *anybody, *([columns] if columns else [])]
 
 
 def _slices(report: Report) -> Iterator[str]:

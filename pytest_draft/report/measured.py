@@ -22,7 +22,27 @@ SLICE_HEADINGS = ("Slice", "Rows", "Error", "Split-half error", "Perfect rows", 
 
 
 def decision(result: Result) -> str:
-    """Return the sentence that a person decides by: how many rows come back, and how many anyhow."""
+    """Return the sentence that decides, with who gets what, and what they get without the file."""
+    if result["verdict"] == "inconclusive":
+        standings = [standing(check) for check in result["checks"] if standing(check) != "not applicable"]
+        return f"No answer for {standings.count('inconclusive'):,} of {counted(len(standings), 'check')}."
+    failed = {check["rule"]: check["sentence"] for check in result["checks"] if standing(check) == "failed"}
+    found, labels, early = result.get("given_all_other_rows"), of_labels(result), result.get("decided_by") or {}
+    rule = early["rule"] if early.get("rule") in failed else next(iter(failed), None)
+    said = None if rule is None else harmless(failed[rule], None)
+    if "perfect-rows" in failed:
+        said = None
+    elif "given-all-other-rows" in failed and found:
+        said = ambiguity.told_given_others(found)
+    elif "label-told" in failed and labels:
+        said = labels
+    elif not failed:
+        said = ambiguity.limit_phrase(result)
+    return _rows_back(result) if said is None else f"{begun(said)}."
+
+
+def _rows_back(result: Result) -> str:
+    """Return how many rows come back, and how many anyhow."""
     metrics = result["metrics"]
     perfect = bounds_of(result, "perfect_rows")
     if perfect is None:
@@ -32,14 +52,11 @@ def decision(result: Result) -> str:
     comes = "comes" if perfect[1] == 1 else "come"
     said = begun(f"{between(perfect, ',')} of {counted(metrics['n_rows'], 'row')} {comes} back")
     others = metrics["split_half_perfect_rows"]
-    said += "." if others is None else f"; other rows like these would match {others:,.0f} by chance."
-    of_rows = [check["result"] for check in result["checks"] if check["rule"] == "perfect-rows"]
-    is_open = result["verdict"] == "inconclusive" or (result["verdict"] == "failed" and "inconclusive" in of_rows)
-    return f"{said} This number is not final." if is_open else said
+    return said + ("." if others is None else f"; other rows like these would match {others:,.0f} by chance.")
 
 
 def why(result: Result) -> list[str]:
-    """Return why a result did not pass, in sentences: what failed and by what, or what is in doubt."""
+    """Return why a result did not pass, in sentences: what in the file makes it fail, or what is in doubt."""
     verdict, reasons = result["verdict"], result["reasons"][:1]
     if verdict == "passed":
         return []
@@ -47,10 +64,19 @@ def why(result: Result) -> list[str]:
     if verdict == "inconclusive":
         reasons += [f"{check['rule']}: {check['sentence']}" for check in deciding]
         return [f"{harmless(reason, None)}." for reason in reasons[:1]]
-    told = any(check["rule"] == "perfect-rows" for check in deciding)  # by `decision`
-    sentences = [] if told else [f"{check['rule']} failed: {check['sentence']}." for check in deciding[:1]]
     causes = [check["cause"] for check in deciding if check["cause"]]
-    return [*(harmless(one, None) for one in sentences), *(f"{begun(harmless(one))}." for one in causes[:1])]
+    return [f"{begun(harmless(one))}." for one in causes[:1]]
+
+
+def decided(result: Result) -> str | None:
+    """Say which rule decides, by whom, and after how many seconds that was certain; None where nothing does."""
+    found = result.get("decided_by")
+    if found is None:
+        return None
+    if result["verdict"] == "passed":
+        return f"every rule had passed after {found['seconds']:.1f} s"
+    whose = "" if found["attacker"] is None else f" ({found['attacker']})"
+    return f"decided by {found['rule']}{whose} after {found['seconds']:.1f} s"
 
 
 def about(result: Result) -> list[str]:

@@ -5,6 +5,7 @@ No NaN, no row of data. A metric that is not known is null.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from typing import Any
@@ -121,6 +122,14 @@ _FOUND_IN: dict[str, str | Callable[[Examination], float | int | None]] = {
 }
 """Where an examination holds each metric; a metric is null where anything on the way is None."""
 
+_WITHOUT_IT = re.compile(r".*\.(split_half\..*|random\..*|unique_rows|columns|known_.*)")
+_OF_ATTACK = [
+    name
+    for name, path in _FOUND_IN.items()
+    if isinstance(path, str) and path.startswith("findings.") and not _WITHOUT_IT.fullmatch(path)
+]
+"""Metrics that only an attack gives."""
+
 _CERTAIN = "certificate.certain_vectors."
 
 _OF_SLICE = {
@@ -185,6 +194,9 @@ def result_of(examination: Examination, checks: Iterable[Check], policy: Policy,
             "rules": {rule: dict(thresholds) for rule, thresholds in policy.rules.items()},
         },
         "verdict": verdict_of((check.result, check.counts) for check in checks),
+        "decided_by": None
+        if examination.decided_by is None
+        else {"rule": examination.decided_by, "attacker": None, "seconds": round(examination.decided_after or 0.0, 3)},
         "checks": [
             {
                 "rule": check.rule,
@@ -233,10 +245,11 @@ def result_of(examination: Examination, checks: Iterable[Check], policy: Policy,
 
 def metrics_of(examination: Examination) -> dict[str, float | int | None]:
     """Return the metrics of an examination, null where unknown; an error that is only bounded is null."""
-    return {
+    found = {
         name: _at(examination, found_in) if isinstance(found_in, str) else found_in(examination)
         for name, found_in in _FOUND_IN.items()
     }
+    return {**found, **dict.fromkeys(_OF_ATTACK)} if examination.cut_short else found
 
 
 def _at(value: Any, path: str) -> Any:
@@ -348,11 +361,13 @@ def _baselines(examination: Examination) -> dict[str, Any]:
     baselines: dict[str, Any] = {
         "random": {"draws": findings.random.draws, "rows": findings.random.rows},
         "split_half": {"draws": findings.split_half.draws, "rows": findings.split_half.rows},
-        "reconstruction_error_bounds": [findings.error.lower, findings.error.upper],
-        "original_error_bounds": [findings.original_error.lower, findings.original_error.upper],
         "identity": findings.identity.status,
         "holdout": asdict(significance) if significance else None,
     }
+    if examination.cut_short:
+        return baselines
+    baselines["reconstruction_error_bounds"] = [findings.error.lower, findings.error.upper]
+    baselines["original_error_bounds"] = [findings.original_error.lower, findings.original_error.upper]
     if findings.raw is not None:
         baselines["raw_error_bounds"] = [findings.raw.error.lower, findings.raw.error.upper]
     if findings.proved_values is not None:

@@ -134,7 +134,6 @@ def _headline(name: str, verdict: str, results: Sequence[Result], not_all: bool)
 
 
 GLOSSARY = (
-    ("adversary", "who attacks, and what they know besides the file: *artifact* has the file and nothing else"),
     (
         "reconstruction error",
         "how far the rebuilt rows lie from the true ones, on average over all values, as a share of each column's "

@@ -72,7 +72,7 @@ def check_of(examination, rule):
 @pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_many_rounds_on_few_rows_fail(judged, kind):
-    verdict, examination = judged(booster(kind), people())
+    verdict, examination = judged(booster(kind), people(), full=True)
     findings = examination.findings
     assert verdict == "failed"
     assert findings.identity.status == "confirmed"
@@ -147,7 +147,7 @@ def test_of_regressors_rows_are_rebuilt_by_their_numbers(judged, model, table):
     table["label"] += np.random.default_rng(0).normal(size=len(table))
     _, examination = judged(model, table)
     assert examination.findings.identity.status == "confirmed"
-    assert any("whoever uses them gets closer" in reason or "stopped early" in reason for reason in examination.reasons)
+    assert any("whoever uses them gets closer" in reason or "cut short" in reason for reason in examination.reasons)
     assert not any("target" in reason and "rebuilt" in reason for reason in examination.reasons)
 
 
