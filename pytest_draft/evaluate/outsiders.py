@@ -102,7 +102,8 @@ def folds_of(rows: Rows, answers: FloatArray, seed: int) -> tuple[IntArray, IntA
 def _predictors(model: Model, n_rows: int, seed: int) -> Iterator[tuple[str, BaseEstimator]]:
     ending = "Regressor" if model.classes is None else "Classifier"
     forest, boosting = (getattr(ensemble, f"{kind}{ending}") for kind in ("RandomForest", "HistGradientBoosting"))
-    yield "a forest, cross-validated", forest(MOST_TREES, max_features="sqrt", random_state=seed)
+    usual = forest(MOST_TREES, max_features="sqrt", random_state=seed, n_jobs=-1)
+    yield "a forest, cross-validated", usual
     if not isinstance(model, Forest):
         return
     if isinstance(model.observation, BoostedSums):
@@ -116,12 +117,11 @@ def _predictors(model: Model, n_rows: int, seed: int) -> Iterator[tuple[str, Bas
             own.set_params(estimator=_with_parameters(inner, model.tree_parameters, model, n_rows))
         own = _with_parameters(own, model.parameters, model, n_rows)
         number = min(MOST_ROUNDS if isinstance(model.observation, BoostedSums) else MOST_TREES, model.n_trees)
-        sizes = {"n_estimators": number, "max_iter": number, "random_state": seed}
+        sizes = {"n_estimators": number, "max_iter": number, "random_state": seed, "n_jobs": -1}
         known = own.get_params(deep=False)
-        yield (
-            "its own settings, cross-validated",
-            own.set_params(**{name: value for name, value in sizes.items() if name in known}),
-        )
+        own.set_params(**{name: value for name, value in sizes.items() if name in known})
+        if type(own) is not forest or own.get_params() != usual.get_params():
+            yield "its own settings, cross-validated", own
 
 
 def _with_parameters(
