@@ -21,7 +21,7 @@ TITLE = "How close could anybody get?"
 HEADINGS = ("Part", "Rows", "Least error", "Most perfect rows", "Most numbers exactly")
 """What the cells of `parts` are."""
 
-ATTACKER_HEADINGS = ("Who", "Knows besides the file", "Gets with the file", "Without it")
+ATTACKER_HEADINGS = ("Who", "Knows besides", "With the file", "Without")
 """What the cells of `attackers` are."""
 
 COLUMN_HEADINGS = ("Column", "Proved", "Guessed right", "Guessed right without the file")
