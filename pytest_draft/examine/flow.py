@@ -19,7 +19,7 @@ from pytest_draft.evaluate.identity import OR_IN_ANOTHER_ORDER
 from pytest_draft.examine.alternatives import SideSearches
 from pytest_draft.examine.attack import Attack
 from pytest_draft.examine.audit import audit, narrow_entropy, note_entropy
-from pytest_draft.examine.evaluation import note_findings, note_label_told, note_without_dataset
+from pytest_draft.examine.evaluation import EXPLAINED, note_findings, note_label_told, note_without_dataset
 from pytest_draft.examine.inputs import Inputs, complete, open_files
 from pytest_draft.examine.kinds import Kind, kind_of
 from pytest_draft.examine.limits import too_little_memory
@@ -96,7 +96,8 @@ def _examined(
             note_entropy(inputs, record)
             record.status("not asked")
         else:
-            with SideSearches(inputs, record) as side_searches:
+            decided = None if enough is None else enough.decided
+            with SideSearches(inputs, record, decided) as side_searches:
                 _judge(inputs, side_searches, record, enough)
     except NotCoveredError as error:
         record.status("not covered", str(error))
@@ -226,7 +227,7 @@ def _compare(attack: Attack, reconstruction: Reconstruction, side_searches: Side
     if data is None:
         record.doubt("no training data are given to compare with: add --draft-data")
         return
-    identity = _identified(attack, reconstruction, data, record)
+    identity = _identified(attack, reconstruction, side_searches, data, record)
     if attack.exact is not None:
         narrow_entropy(attack.exact, reconstruction, inputs, record)
     _note_unused(attack, record)
@@ -251,7 +252,13 @@ def _note_unused(attack: Attack, record: FlowRecord) -> None:
         record.doubt(*attack.unused)
 
 
-def _identified(attack: Attack, reconstruction: Reconstruction, data: TrainingData, record: FlowRecord) -> Identity:
+def _identified(
+    attack: Attack,
+    reconstruction: Reconstruction,
+    side_searches: SideSearches,
+    data: TrainingData,
+    record: FlowRecord,
+) -> Identity:
     """Return whose rows these are, and say so where that is not simply confirmed."""
     with record.clock("identify"):
         try:
@@ -259,6 +266,8 @@ def _identified(attack: Attack, reconstruction: Reconstruction, data: TrainingDa
         except OutOfTimeError:
             why = "the time ran out before it was known whether the forest was trained on these rows"
             identity = Identity("unknown", f"{why}: give it more with --draft-budget")
+            if side_searches.explained:  # it was found out before the attack
+                identity = Identity("confirmed", EXPLAINED)
     if identity.status == "order differs" or not identity.to_the_digit:
         record.note(identity.why)
     elif identity.status != "confirmed":

@@ -21,7 +21,7 @@ from pytest_draft.attack.numeric.extremes import replay_and_decode
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.evaluate import informed
-from pytest_draft.evaluate.informed import Half, KnownOthers, informed_figures, known_others
+from pytest_draft.evaluate.informed import Half, KnownOthers, informed_figures, known_others, with_bits
 from pytest_draft.examine.inputs import Inputs, complete, open_files
 from pytest_draft.examine.record import FlowRecord
 from pytest_draft.facts.case import Case
@@ -147,6 +147,7 @@ BY_HAND = KnownOthers(
         Half(np.array([2, 3]), (TRUTH[[2, 2]],), (TRUTH[[0, 0]],), TRUTH[[0, 1]]),
     ),
     proved=True,
+    of_halves=Held(DOMAIN, np.arange(0), np.empty((0, 2)), np.empty((0, 2)), np.empty((0, 2), dtype=bool)),
     bits=70.0,
 )
 
@@ -380,9 +381,10 @@ def test_that_the_time_ended_the_count_of_datasets_is_known(name, tmp_path):
     inputs = of(tmp_path, name)
     everyone = KnownRows(inputs.data.rows, inputs.data.labels, occurrences(inputs.forest))
     given = inputs.forest, inputs.domain, everyone, np.arange(inputs.data.n_rows), 0
-    counted, cut = known_others(*given, TimeBox(60)), known_others(*given, Ending(60))
+    told = known_others(*given, TimeBox(60))
+    counted, cut = (with_bits(told, inputs.forest, everyone, box) for box in (TimeBox(60), Ending(60)))
     assert counted.bits_ended
-    assert (cut.bits, cut.bits_ended) == (0.0, False)
+    assert (cut.bits, cut.bits_ended) == (None, False)
     assert informed_figures(counted, inputs.domain, inputs.data, (), (), TimeBox(60)).bits_ended
     assert not informed_figures(cut, inputs.domain, inputs.data, (), (), TimeBox(60)).bits_ended
 
