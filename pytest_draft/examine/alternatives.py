@@ -8,7 +8,7 @@ no closer. That the file determines rows is said of nobody else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from types import TracebackType
@@ -30,8 +30,8 @@ from pytest_draft.evaluate.informed import KnownOthers, informed_figures, known_
 from pytest_draft.examine.attack import Attack
 from pytest_draft.examine.inputs import Inputs
 from pytest_draft.examine.limits import ALTERNATIVES_SHARE, INFORMED_SHARE, INFORMED_SHARE_OF_LARGE, MOST_SWEPT
-from pytest_draft.examine.record import FlowRecord
-from pytest_draft.facts.examination import Examination
+from pytest_draft.examine.record import FlowRecord, Stopping
+from pytest_draft.facts.examination import EVERY_RULE
 from pytest_draft.facts.informed import CUT_SHORT
 from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.knowledge import known_occurrences, knows_occurrences
@@ -49,9 +49,8 @@ class SideSearches:
     ----------
     inputs : Inputs
     record : FlowRecord
-    decided : callable or None
-        Gets the examination as it would be if it ended there, and returns why nothing can change the verdict any more,
-        None where something can: only then datasets are counted.
+    enough : Stopping or None
+        Where a rule has failed by what somebody gets who knows all other rows, datasets are not counted.
 
     Attributes
     ----------
@@ -62,10 +61,8 @@ class SideSearches:
         Whether it was found out for this that the training rows explain the file.
     """
 
-    def __init__(
-        self, inputs: Inputs, record: FlowRecord, decided: Callable[[Examination], str | None] | None = None
-    ) -> None:
-        self.inputs, self._record, self._decided = inputs, record, decided
+    def __init__(self, inputs: Inputs, record: FlowRecord, enough: Stopping | None = None) -> None:
+        self.inputs, self._record, self._enough = inputs, record, enough
         self.known_others: KnownOthers | None = None
         self.explained = False
         self._box = record.limits.box(ALTERNATIVES_SHARE)
@@ -139,7 +136,7 @@ class SideSearches:
             if informed is None and self._record.limits.total.over:
                 self._record.fall_short(CUT_SHORT)
             self._record.facts = replace(self._record.facts, informed=informed, not_informed=None)
-            if self._decided is None or self._decided(self._record.examination()) is None:
+            if self._enough is None or self._enough.decided(self._record.examination()) in (None, EVERY_RULE):
                 with self._record.clock("informed"):
                     found = with_bits(
                         self.known_others, forest, everyone, box, known=self._known, extremes=extremes, ends=ends

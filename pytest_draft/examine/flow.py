@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
 
 from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
@@ -23,7 +22,7 @@ from pytest_draft.examine.evaluation import EXPLAINED, note_findings, note_label
 from pytest_draft.examine.inputs import Inputs, complete, open_files
 from pytest_draft.examine.kinds import Kind, kind_of
 from pytest_draft.examine.limits import too_little_memory
-from pytest_draft.examine.record import FlowRecord
+from pytest_draft.examine.record import FlowRecord, Stopping
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import EVERY_RULE, Examination
 from pytest_draft.facts.identity import Identity
@@ -74,16 +73,6 @@ def examine(
     return replace(found, basis=basis), rebuilt
 
 
-class Stopping(Protocol):
-    """Says when an examination has found out all that matters."""
-
-    def decided(self, examination: Examination) -> str | None:
-        """Return by which rule, or by `EVERY_RULE`, nothing can change the verdict any more; None where more can."""
-
-    def promises(self, examination: Examination) -> bool:
-        """Return whether a pass is in sight that needs no attack."""
-
-
 def _examined(
     case: Case, data: object, record: FlowRecord, enough: Stopping | None
 ) -> tuple[Examination, Reconstruction | None]:
@@ -96,8 +85,7 @@ def _examined(
             note_entropy(inputs, record)
             record.status("not asked")
         else:
-            decided = None if enough is None else enough.decided
-            with SideSearches(inputs, record, decided) as side_searches:
+            with SideSearches(inputs, record, None if case.full else enough) as side_searches:
                 _judge(inputs, side_searches, record, enough)
     except NotCoveredError as error:
         record.status("not covered", str(error))
