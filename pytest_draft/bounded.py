@@ -13,7 +13,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-MODEL_BYTES = 2 << 30
+MODEL_BYTES = 4 << 30
 """The largest model file that is read: a larger one is refused, so nobody asks its hash."""
 
 TABLE_BYTES = 16 << 30

@@ -32,7 +32,7 @@ Block = Collection[tuple[int, ...]]
 """The states in which a block of rows was seen, each as the ascending numbers of its labelled rows."""
 
 
-def cell_bits(truth: ExplainedRows, rows: IntArray, stop: Flag) -> float:
+def cell_bits(truth: ExplainedRows, rows: IntArray, stop: Flag) -> float | None:
     """Return log2 of the least number of datasets that leave each of some rows in all its leaves.
 
     Boxes that share no vector are independent of each other. Rows of one box are as many multisets of its vectors. Of
@@ -46,12 +46,12 @@ def cell_bits(truth: ExplainedRows, rows: IntArray, stop: Flag) -> float:
     rows : ndarray of int64, shape (n_rows,)
         All others stay as they are.
     stop : ndarray of uint8, shape (1,)
-        If it is raised, only one dataset is known: 0 bits.
+        If it is raised, that is not known: None.
     """
     data = truth.dataset(0)
     inside, _ = boxes(truth.nodes, truth.attributes, data, truth.times, truth.fixed, rows, stop)
     if stop[0]:
-        return 0.0
+        return None
     start, label = truth.attributes.start, truth.label[rows]
     bits = np.log2(np.add.reduceat(inside, start[:-1], axis=1, dtype=np.int64)).sum(axis=1)
     open_ones = bits > 0
@@ -198,7 +198,7 @@ def _states_left(nodes, attributes, data, times, fixed, k, low, high, inside):  
 
 
 @compiled
-def boxes(nodes, attributes, data, times, fixed, rows, stop):  # type: ignore[no-untyped-def]  # noqa: PLR0912
+def boxes(nodes, attributes, data, times, fixed, rows, stop):  # type: ignore[no-untyped-def]
     """Return in which states rows stay in the same leaf of every tree, and all splits keep their bounds.
 
     Parameters
@@ -232,34 +232,41 @@ def boxes(nodes, attributes, data, times, fixed, rows, stop):  # type: ignore[no
         _states_left(nodes, attributes, data, times, fixed, k, low, high, inside[i])
         for a in range(n_attributes):
             stays[k, a] = inside[i, start[a] : start[a + 1]].sum() == 1
-    holds = np.full((len(nodes.left), 2), NONE, np.int64)
-    for may_fix in range(2):  # first rows that stay anyhow
+    holds, n_trees = np.full((len(nodes.left), 2), NONE, np.int64), len(nodes.root) - 1
+    for t in range(n_trees):  # first rows that stay anyhow
         for k in range(n_rows):
             if stop[0] != 0:
                 break
-            i = place[k]
-            if may_fix and i < 0:
-                continue
-            for t in range(len(nodes.root) - 1):
-                if times[t, k] == 0:
-                    continue
-                v = nodes.root[t]
-                while nodes.left[v] >= 0:
-                    a, s = nodes.attribute[v], data.state[k, nodes.attribute[v]]
-                    missing = attributes.missing[a]
-                    if nodes.cut[v] > -2 and s != missing:
-                        bounds = _bounds(nodes, data, v)
-                        for side in range(2):
-                            if s != bounds[side] or holds[v, side] >= 0:
-                                continue
-                            if may_fix and not stays[k, a]:
-                                inside[i, start[a] : start[a + 1]] = False
-                                inside[i, start[a] + s] = stays[k, a] = True
-                            if stays[k, a]:
-                                holds[v, side] = k
-                    goes_left = lies_left(nodes.cut[v], s, missing, nodes.missing_left[v])
-                    v = nodes.left[v] if goes_left else nodes.right[v]
+            if times[t, k] != 0:
+                _hold(nodes, attributes, data, nodes.root[t], k, place[k], False, stays, holds, inside)
+    for k in range(n_rows):
+        if place[k] < 0 or stop[0] != 0:
+            continue
+        for t in range(n_trees):
+            if times[t, k] != 0:
+                _hold(nodes, attributes, data, nodes.root[t], k, place[k], True, stays, holds, inside)
     return inside, holds
+
+
+@compiled
+def _hold(nodes, attributes, data, v, k, i, may_fix, stays, holds, inside):  # type: ignore[no-untyped-def]
+    """Let bounds of a tree that rest on no row yet rest on one that has them and stays, or is made to stay."""
+    start = attributes.start
+    while nodes.left[v] >= 0:
+        a, s = nodes.attribute[v], data.state[k, nodes.attribute[v]]
+        missing = attributes.missing[a]
+        if nodes.cut[v] > -2 and s != missing:
+            bounds = _bounds(nodes, data, v)
+            for side in range(2):
+                if s != bounds[side] or holds[v, side] >= 0:
+                    continue
+                if may_fix and not stays[k, a]:
+                    inside[i, start[a] : start[a + 1]] = False
+                    inside[i, start[a] + s] = stays[k, a] = True
+                if stays[k, a]:
+                    holds[v, side] = k
+        goes_left = lies_left(nodes.cut[v], s, missing, nodes.missing_left[v])
+        v = nodes.left[v] if goes_left else nodes.right[v]
 
 
 @compiled

@@ -5,27 +5,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from pytest_draft.ambiguity.gaps import were_moved
-from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
+from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.nodes import ForestNodes
 from pytest_draft.artifact.observations import Answers, BoostedSums, ClassCounts, RowNumbers
-from pytest_draft.attack.boosted.staged import missed
-from pytest_draft.attack.descent import leaf_positions
+from pytest_draft.attack.boosted.staged import Stage, missed
+from pytest_draft.attack.descent import leaf_positions, sent_down
 from pytest_draft.attack.fractions.likelihood import rows_drawn
 from pytest_draft.attack.informed.ends import Ends, possible_ends
-from pytest_draft.attack.informed.splits import Splits, all_splits, sides_of, tested_ordered
+from pytest_draft.attack.informed.splits import Splits, all_splits, tested_ordered
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.decimals import shortest_decimal
 from pytest_draft.domain import Domain
 from pytest_draft.errors import NotCoveredError
+from pytest_draft.timebox import TimeBox
 
 
-def counted_by(forest: Forest, rows: Rows, labels: IntArray) -> Forest | None:
+def counted_by(forest: Forest, rows: Rows, labels: IntArray, timebox: TimeBox | None = None) -> Forest | None:
     """Return a forest with the counts that the true rows have, each seen once by every tree.
+
+    Those of the last rows are kept for as long as the forest is: several parts of a judgement ask for them.
 
     Parameters
     ----------
@@ -34,27 +38,49 @@ def counted_by(forest: Forest, rows: Rows, labels: IntArray) -> Forest | None:
         leaves, given all other rows, what the one row adds, and so the leaf and the class that counts tell.
     rows : ndarray of float32, shape (n_rows, n_columns)
     labels : ndarray of int64, shape (n_rows,)
+    timebox : TimeBox or None
+        Looked at before each tree.
 
     Returns
     -------
     Forest or None
         None where they do not explain what the leaves say.
+
+    Raises
+    ------
+    OutOfTimeError
     """
-    said, gaps = forest.observation, forest.gaps
-    columns = np.ascontiguousarray(rows.T)
+    known = _COUNTED.get(forest)
+    if known is None or known[0] is not rows or known[1] is not labels:
+        known = _COUNTED[forest] = rows, labels, _counted_by(forest, rows, labels, timebox)
+    return known[2]
+
+
+_COUNTED: WeakKeyDictionary[Forest, tuple[Rows, IntArray, Forest | None]] = WeakKeyDictionary()
+
+
+def _counted_by(forest: Forest, rows: Rows, labels: IntArray, timebox: TimeBox | None) -> Forest | None:
+    said, columns = forest.observation, np.ascontiguousarray(rows.T)
     if isinstance(said, BoostedSums):
-        if missed(forest, columns.astype(np.float64), labels):
+        counts = list[FloatArray]()
+
+        def count(stage: Stage) -> None:
+            if timebox is not None:
+                timebox.require()
+            counts.append(_numbers(stage.leaf, labels, len(forest.trees[stage.tree].leaves), forest.n_classes))
+
+        if missed(forest, columns, labels, watch=count):
             return None
-        gaps = _gaps(forest)
-    elif not isinstance(said, Answers):
+        return replace(_counted(forest, counts, len(rows)), gaps=_gaps(forest))
+    if not isinstance(said, Answers):
         raise ValueError("this forest holds counts")
-    counts = _at_leaves(forest, columns, labels)
-    if isinstance(said, Answers) and not all(
+    counts = _at_leaves(forest, columns, labels, timebox)
+    if not all(
         leaves.sum(axis=1).all() and said.explained(leaves, tree.value[tree.leaves]).all()
         for leaves, tree in zip(counts, forest.trees, strict=True)
     ):
         return None
-    return replace(_counted(forest, counts, len(rows)), gaps=gaps)
+    return _counted(forest, counts, len(rows))
 
 
 OTHER_ROWS = "the given rows do not explain its leaves and thresholds, or there are too few of them"
@@ -79,7 +105,9 @@ class SeenByAll(NamedTuple):
     """Of random thresholds, as if they told those of all rows."""
 
 
-def seen_by_all(forest: Forest, domain: Domain, rows: Rows, labels: IntArray) -> SeenByAll:
+def seen_by_all(
+    forest: Forest, domain: Domain, rows: Rows, labels: IntArray, timebox: TimeBox | None = None
+) -> SeenByAll:
     """Return what somebody would know who had the counts of all rows in all trees.
 
     Parameters
@@ -88,17 +116,22 @@ def seen_by_all(forest: Forest, domain: Domain, rows: Rows, labels: IntArray) ->
         With `Answers`, or with counts of draws that nobody knows.
     rows : ndarray of float32, shape (n_rows, n_columns)
     labels : ndarray of int64, shape (n_rows,)
+    timebox : TimeBox or None
+        Looked at before each tree is counted.
 
     Raises
     ------
     NotCoveredError
         Where rows do not explain what leaves say, and for random thresholds between values of draws.
+    OutOfTimeError
     """
-    at_leaves, drawn = _at_leaves(forest, np.ascontiguousarray(rows.T), labels), forest.draws.drawn
-    if not all(one.sum(axis=1).all() for one in at_leaves) or not (drawn or counted_by(forest, rows, labels)):
+    at_leaves, drawn = _at_leaves(forest, np.ascontiguousarray(rows.T), labels, timebox), forest.draws.drawn
+    if not all(one.sum(axis=1).all() for one in at_leaves) or not (drawn or counted_by(forest, rows, labels, timebox)):
         raise NotCoveredError(OTHER_ROWS)
     counted, columns = _counted(forest, at_leaves, len(rows)), domain.columns_of(tested_ordered(forest, domain))
-    splits = all_splits(forest, rows, np.ones((forest.n_trees, len(rows)), dtype=np.int64), None)
+    splits = all_splits(
+        forest, np.ascontiguousarray(rows.T), np.ones((forest.n_trees, len(rows)), dtype=np.int64), None
+    )
     of_repeats = [
         np.zeros(tree.n_nodes, bool) if tree.no_midpoint is None else tree.no_midpoint for tree in forest.trees
     ]
@@ -132,14 +165,20 @@ def _most_left_out(forest: Forest, n_rows: int) -> int:
     return int(np.log(CHANCE) / np.log(max(left_out, CHANCE)))
 
 
-def _at_leaves(forest: Forest, columns: Rows, labels: IntArray) -> list[FloatArray]:
+def _at_leaves(forest: Forest, columns: Rows, labels: IntArray, timebox: TimeBox | None = None) -> list[FloatArray]:
     """Return how many rows of each class are at each leaf, shape (n_leaves, n_classes), by tree."""
     found = []
     for tree in forest.trees:
-        leaves = np.zeros((len(tree.leaves), forest.n_classes))
-        np.add.at(leaves, (leaf_positions(tree, columns), labels), 1.0)
-        found.append(leaves)
+        if timebox is not None:
+            timebox.require()
+        found.append(_numbers(leaf_positions(tree, columns), labels, len(tree.leaves), forest.n_classes))
     return found
+
+
+def _numbers(leaf: Int32Array, labels: IntArray, n_leaves: int, n_classes: int) -> FloatArray:
+    """Return how many rows of each class are at each leaf, shape (n_leaves, n_classes)."""
+    number = np.bincount(leaf * np.int64(n_classes) + labels, minlength=n_leaves * n_classes)
+    return number.reshape(n_leaves, n_classes).astype(np.float64)
 
 
 def _counted(forest: Forest, at_leaves: Sequence[FloatArray], n_rows: int) -> Forest:
@@ -162,7 +201,9 @@ def _counted(forest: Forest, at_leaves: Sequence[FloatArray], n_rows: int) -> Fo
 
 def _extremes(forest: Forest, splits: Splits, asked: BoolArray) -> Extremes:
     """Return the least and the greatest value of the tested column at some nodes."""
-    top = sides_of(splits._replace(is_decoded=asked)).top
+    everyone, by_tree = np.arange(splits.columns.shape[1]), np.split(asked, splits.root[1:])
+    of_trees = zip(forest.trees, by_tree, strict=True)
+    top = np.concatenate([sent_down(tree, splits.columns, everyone, whole=those).top for tree, those in of_trees])
     known = np.where((asked & np.isfinite(top).all(axis=1))[:, None], top, np.nan)
     nodes = ForestNodes.of(forest.trees)
     low, high = nodes.by_tree(-known[:, 1]), nodes.by_tree(known[:, 0])

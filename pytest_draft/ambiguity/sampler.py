@@ -198,7 +198,7 @@ class ExplainingChain(Visited):
             Whether to stop.
         """
         truth, size = self._explained, min(PARAMETERS.partition, len(self._moving))
-        within_cells = cell_bits(truth, self._moving, self._stop)
+        within_cells = cell_bits(truth, self._moving, self._stop) or 0.0
         if len(self._sizes) == 1 or within_cells >= PARAMETERS.plenty:
             return within_cells
         nodes, attributes, now = truth.nodes, truth.attributes, self._data

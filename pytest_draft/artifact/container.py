@@ -127,7 +127,10 @@ def _read_all(descriptor: int, expected: int, limit: int) -> bytes:
 
 
 def _too_long(limit: int) -> ArtifactTooBigError:
-    return ArtifactTooBigError(f"the file has more than {limit} bytes: raise the limit if you trust it")
+    return ArtifactTooBigError(
+        f"the file has more than {limit:,} bytes, the most that are read: fewer trees, or fewer leaves with "
+        "max_leaf_nodes or min_samples_leaf, make it smaller, and tell less"
+    )
 
 
 def _errno(error: OSError) -> str:

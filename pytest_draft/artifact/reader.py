@@ -130,7 +130,7 @@ def _refusals(path: str) -> Iterator[_Source]:
     except ArtifactError as error:
         refusal = error
     except MemoryError:
-        refusal = ArtifactTooBigError("reading it takes more memory than there is")
+        refusal = ArtifactTooBigError("reading it takes more memory than there is, or than --draft-memory allows")
     except RecursionError:
         refusal = ArtifactTooBigError("its objects stand too deep in each other: save the model alone")
     except Exception as error:

@@ -112,7 +112,7 @@ def audit_entropy(
     if isinstance(model, RuleList):
         n_trees, found = 0, _by_rules(model, domain, data, timebox)
     else:
-        n_trees, found = model.n_trees, _by_trees(with_numbers(model, data), domain, data, timebox)
+        n_trees, found = model.n_trees, _by_trees(with_numbers(model, data, timebox), domain, data, timebox)
     ratios = [parts.dist_g for parts in found.parts]
     best = int(np.argmin(ratios))
     parts, row_ratios = found.parts[best], found.row_ratios

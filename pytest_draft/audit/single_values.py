@@ -60,7 +60,7 @@ def single_values(
     for table in tables if arrays else ():
         if timebox.over:
             return _most(found), [
-                "the time box ended before all single values of the file were counted (--draft-budget)"
+                "the time box's part for this ended before all single values of the file were counted (--draft-budget)"
             ]
         if (one := _in_table(arrays, table)) is not None:
             found.append(one)

@@ -40,7 +40,7 @@ def structure_of(model: Forest | RuleList, data: TrainingData | None, timebox: T
         whose numbers of rows were removed, and of rule lists without counts, where no training data are given.
     """
     try:
-        model = model if isinstance(model, RuleList) else with_numbers(model, data)
+        model = model if isinstance(model, RuleList) else with_numbers(model, data, timebox)
     except NotCoveredError:
         return None
     if isinstance(model, RuleList):

@@ -28,6 +28,7 @@ from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.data import TrainingData
 from pytest_draft.data.individuals import hundredths
 from pytest_draft.domain import Domain
+from pytest_draft.errors import OutOfTimeError
 from pytest_draft.evaluate.comparison import Comparison
 from pytest_draft.evaluate.population import Population, population_of
 from pytest_draft.facts.informed import Informed, InformedColumn, InformedSlice, OtherPeople
@@ -119,9 +120,11 @@ class KnownOthers:
     halves: tuple[Half, ...]
     proved: bool
     """As in `Informed`."""
-    bits: float
+    of_halves: Held
+    """What the file leaves of the rows of all halves."""
+    bits: float | None = None
     bits_ended: bool = True
-    """`bits` and `bits_ended`: as in `Informed`."""
+    """`bits` and `bits_ended`: as in `Informed`; see `with_bits`."""
     population: tuple[Population, ...] = ()
     """What somebody guesses who knows other people's rows, and none of these."""
 
@@ -390,7 +393,7 @@ def known_others(
         looked_at = np.sort(rng.choice(unknown, MOST_ROWS, replace=False))
     if n_rows < 2:
         return None
-    held = held_of(forest, domain, everyone, looked_at, extremes, ends)
+    held = held_of(forest, domain, everyone, looked_at, extremes, ends, timebox)
     if held is None:
         return None
     timebox.require()
@@ -410,8 +413,7 @@ def known_others(
         guesses, without_file = (_guesses_of_half(one, everyone, mine, others, weights, rng) for one in (held, nothing))
         halves.append(Half(looked_at[mine], guesses, without_file, rows[others]))
     population = () if known else population_of(forest, domain, everyone, unknown, seed, timebox, holdout, targets)
-    truth, of_halves = rows[looked_at], held.only(np.sort(order[: 2 * size]))
-    bits, bits_ended = _bits(forest, everyone, of_halves, known, extremes, ends, timebox)
+    truth = rows[looked_at]
     with_file, without = (guesses_of(one, everyone, all_of_them, donors) for one in (held, nothing))
     exact, exact_without = (
         _exact(guesses, Guesser(one, rows, donors, weights), truth)
@@ -428,10 +430,30 @@ def known_others(
         is_numeric=np.array([attribute.kind == "numeric" for attribute in domain.attributes]),
         halves=tuple(halves),
         proved=proved,
-        bits=bits,
-        bits_ended=bits_ended,
+        of_halves=held.only(np.sort(order[: 2 * size])),
         population=population,
     )
+
+
+def with_bits(
+    known_others: KnownOthers,
+    forest: Forest,
+    everyone: KnownRows,
+    timebox: TimeBox,
+    *,
+    known: Sequence[int] = (),
+    extremes: Extremes | None = None,
+    ends: Ends | None = None,
+) -> KnownOthers:
+    """Return the same guesses with how many datasets explain the file, at least, as far as the time suffices.
+
+    It costs more than they do, and only a pass needs it. For the parameters see `known_others`.
+    """
+    try:
+        bits, ended = _bits(forest, everyone, known_others.of_halves, known, extremes, ends, timebox)
+    except OutOfTimeError:
+        bits, ended = None, False
+    return replace(known_others, bits=bits, bits_ended=ended)
 
 
 def _bits(
@@ -442,7 +464,7 @@ def _bits(
     extremes: Extremes | None,
     ends: Ends | None,
     timebox: TimeBox,
-) -> tuple[float, bool]:
+) -> tuple[float | None, bool]:
     """Return how many bits the file leaves open of rows in all their leaves, at least, and whether the count ended."""
     domain = held.domain
     truth = explained(
@@ -467,7 +489,10 @@ def _bits(
         truth = replace(truth, fixed=truth.fixed | of_attribute)
         between = _bits_between_gaps(held, everyone.rows, stay)
     with timebox.flag() as stop:
-        return max(between, cell_bits(truth, held.rows, stop)), not stop[0]
+        bits = cell_bits(truth, held.rows, stop)
+    if bits is None:
+        return between or None, False
+    return max(between, bits), True
 
 
 def _bits_between_gaps(held: Held, rows: Rows, stay: BoolArray) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.groups import KnownRows
-from pytest_draft.attack.informed.splits import all_splits, missed_by, sides_of
+from pytest_draft.attack.informed.splits import all_splits, missed_by, of_tree, sent_through
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.timebox import TimeBox
 
@@ -45,7 +45,7 @@ def missed_splits(
     extremes : Extremes or None
         Of a forest with random splits; without them nothing is checked there.
     timebox : TimeBox or None
-        Looked at before.
+        Looked at before each tree.
 
     Raises
     ------
@@ -53,10 +53,16 @@ def missed_splits(
     """
     if timebox is not None:
         timebox.require()
-    splits = all_splits(forest, everyone.rows, everyone.weight, extremes)
-    apart = missed_by(splits, sides_of(splits).top)
-    columns = everyone.rows.astype(np.float64)
-    size = np.nan_to_num(np.fmax.reduce(columns) - np.fmin.reduce(columns))[splits.feature]
-    checked = np.isfinite(apart)
-    apart, size = apart[checked], size[checked]
-    return Missed(len(apart), int((apart > 0).sum()), int((apart > ROUNDED * size).sum()))
+    columns, times = np.ascontiguousarray(everyone.rows.T), np.ascontiguousarray(everyone.weight)
+    size = np.nan_to_num(np.fmax.reduce(columns, axis=1).astype(np.float64) - np.fmin.reduce(columns, axis=1))
+    missed = np.zeros(3, dtype=np.int64)
+    for t, tree in enumerate(forest.trees):
+        if timebox is not None:
+            timebox.require()
+        one, beside = of_tree(forest, t, extremes)
+        splits = all_splits(one, columns, times[t : t + 1], beside)
+        apart = missed_by(splits, sent_through(tree, splits).top)
+        checked = np.isfinite(apart)
+        apart, of_column = apart[checked], size[splits.feature[checked]]
+        missed += len(apart), (apart > 0).sum(), (apart > ROUNDED * of_column).sum()
+    return Missed(*missed.tolist())

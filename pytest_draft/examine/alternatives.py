@@ -23,17 +23,20 @@ from pytest_draft.artifact.observations import Answers, BoostedSums
 from pytest_draft.artifact.occurrences import lacks_seeds
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.numeric.extremes import Extremes
+from pytest_draft.attack.numeric.problem import is_numeric
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import DataError, NotCoveredError, OutOfTimeError
-from pytest_draft.evaluate.informed import KnownOthers, informed_figures, known_others
+from pytest_draft.evaluate.informed import KnownOthers, informed_figures, known_others, with_bits
 from pytest_draft.examine.attack import Attack
 from pytest_draft.examine.inputs import Inputs
-from pytest_draft.examine.limits import ALTERNATIVES_SHARE, INFORMED_SHARE
-from pytest_draft.examine.record import FlowRecord
+from pytest_draft.examine.limits import ALTERNATIVES_SHARE, INFORMED_SHARE, INFORMED_SHARE_OF_LARGE, MOST_SWEPT
+from pytest_draft.examine.record import FlowRecord, Stopping
+from pytest_draft.facts.examination import EVERY_RULE
 from pytest_draft.facts.informed import CUT_SHORT
 from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.knowledge import known_occurrences, knows_occurrences
 from pytest_draft.matching import row_identities, unmatched
+from pytest_draft.timebox import TimeBox
 
 MOST_ENTRIES = 40_000_000
 """Most (tree, row) pairs of which other datasets are looked for: each takes some 40 bytes."""
@@ -46,6 +49,8 @@ class SideSearches:
     ----------
     inputs : Inputs
     record : FlowRecord
+    enough : Stopping or None
+        Where a rule has failed by what somebody gets who knows all other rows, datasets are not counted.
 
     Attributes
     ----------
@@ -56,8 +61,8 @@ class SideSearches:
         Whether it was found out for this that the training rows explain the file.
     """
 
-    def __init__(self, inputs: Inputs, record: FlowRecord) -> None:
-        self.inputs, self._record = inputs, record
+    def __init__(self, inputs: Inputs, record: FlowRecord, enough: Stopping | None = None) -> None:
+        self.inputs, self._record, self._enough = inputs, record, enough
         self.known_others: KnownOthers | None = None
         self.explained = False
         self._box = record.limits.box(ALTERNATIVES_SHARE)
@@ -86,18 +91,18 @@ class SideSearches:
         self.known_others = (
             None  # who decodes extremes knows more: no pass may rest on less, but what fails does so still
         )
-        forest, times, ends = inputs.forest, self._times(), None
+        forest, times, ends, box = inputs.forest, self._times(), None, self._informed_box
         proved, explained = knows_occurrences(forest, inputs.case.adversary), True
         with self._in_time():
             if isinstance(forest.observation, BoostedSums):
-                counted = counted_by(forest, data.rows, data.labels)
+                counted = counted_by(forest, data.rows, data.labels, box)
                 if counted is None:
                     raise NotCoveredError(OTHER_ROWS)
                 forest, times = counted, np.ones((forest.n_trees, data.n_rows), dtype=np.int64)
             if times is None and forest.observation.exact and not forest.draws.drawn:
                 raise NotCoveredError(OTHER_ROWS)
             if times is None:
-                seen = seen_by_all(forest, inputs.domain, data.rows, data.labels)
+                seen = seen_by_all(forest, inputs.domain, data.rows, data.labels, box)
                 proved, explained = False, not forest.draws.drawn
                 forest, ends, extremes = seen.forest, seen.ends, seen.extremes
                 times = np.ones((forest.n_trees, data.n_rows), dtype=np.int64)
@@ -113,7 +118,7 @@ class SideSearches:
                     everyone,
                     self._unknown,
                     inputs.case.seed,
-                    self._record.limits.total.first(INFORMED_SHARE),
+                    box,
                     known=self._known,
                     extremes=extremes,
                     ends=ends,
@@ -131,6 +136,15 @@ class SideSearches:
             if informed is None and self._record.limits.total.over:
                 self._record.fall_short(CUT_SHORT)
             self._record.facts = replace(self._record.facts, informed=informed, not_informed=None)
+            if self._enough is None or self._enough.decided(self._record.examination()) in (None, EVERY_RULE):
+                with self._record.clock("informed"):
+                    found = with_bits(
+                        self.known_others, forest, everyone, box, known=self._known, extremes=extremes, ends=ends
+                    )
+                self.known_others = found
+                if informed is not None:
+                    informed = replace(informed, bits=found.bits, bits_ended=found.bits_ended)
+                    self._record.facts = replace(self._record.facts, informed=informed)
             self._record.keep_known()
 
     @contextmanager
@@ -142,6 +156,14 @@ class SideSearches:
             self._record.fall_short(CUT_SHORT)
         except (NotCoveredError, DataError) as error:
             self._record.facts = replace(self._record.facts, not_informed=str(error))
+
+    @property
+    def _informed_box(self) -> TimeBox:
+        """The time for what somebody gets who knows all other rows; also the attack's, where that makes no sweep."""
+        inputs, share = self.inputs, INFORMED_SHARE
+        if inputs.data is not None and inputs.data.n_rows > MOST_SWEPT and is_numeric(inputs.domain):
+            share = INFORMED_SHARE_OF_LARGE
+        return self._record.limits.total.first(share)
 
     @property
     def _informed(self) -> bool:

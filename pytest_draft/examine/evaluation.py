@@ -105,6 +105,9 @@ def note_findings(
         record.doubt(wrong)
 
 
+EXPLAINED = "these rows explain the file"
+
+
 def note_without_dataset(inputs: Inputs, data: TrainingData, known_others: KnownOthers, record: FlowRecord) -> None:
     """Measure baselines, and what somebody gets who knows all other rows, where the attack has found no dataset.
 
@@ -125,7 +128,7 @@ def note_without_dataset(inputs: Inputs, data: TrainingData, known_others: Known
             nothing,
             data,
             inputs.domain,
-            Identity("confirmed", "these rows explain the file"),
+            Identity("confirmed", EXPLAINED),
             seed=inputs.case.seed,
             timebox=inputs.timebox,
             knowledge=inputs.knowledge,

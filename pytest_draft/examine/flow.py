@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
 
 from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
@@ -19,11 +18,11 @@ from pytest_draft.evaluate.identity import OR_IN_ANOTHER_ORDER
 from pytest_draft.examine.alternatives import SideSearches
 from pytest_draft.examine.attack import Attack
 from pytest_draft.examine.audit import audit, narrow_entropy, note_entropy
-from pytest_draft.examine.evaluation import note_findings, note_label_told, note_without_dataset
+from pytest_draft.examine.evaluation import EXPLAINED, note_findings, note_label_told, note_without_dataset
 from pytest_draft.examine.inputs import Inputs, complete, open_files
 from pytest_draft.examine.kinds import Kind, kind_of
 from pytest_draft.examine.limits import too_little_memory
-from pytest_draft.examine.record import FlowRecord
+from pytest_draft.examine.record import FlowRecord, Stopping
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import EVERY_RULE, Examination
 from pytest_draft.facts.identity import Identity
@@ -74,16 +73,6 @@ def examine(
     return replace(found, basis=basis), rebuilt
 
 
-class Stopping(Protocol):
-    """Says when an examination has found out all that matters."""
-
-    def decided(self, examination: Examination) -> str | None:
-        """Return by which rule, or by `EVERY_RULE`, nothing can change the verdict any more; None where more can."""
-
-    def promises(self, examination: Examination) -> bool:
-        """Return whether a pass is in sight that needs no attack."""
-
-
 def _examined(
     case: Case, data: object, record: FlowRecord, enough: Stopping | None
 ) -> tuple[Examination, Reconstruction | None]:
@@ -96,7 +85,7 @@ def _examined(
             note_entropy(inputs, record)
             record.status("not asked")
         else:
-            with SideSearches(inputs, record) as side_searches:
+            with SideSearches(inputs, record, None if case.full else enough) as side_searches:
                 _judge(inputs, side_searches, record, enough)
     except NotCoveredError as error:
         record.status("not covered", str(error))
@@ -226,7 +215,7 @@ def _compare(attack: Attack, reconstruction: Reconstruction, side_searches: Side
     if data is None:
         record.doubt("no training data are given to compare with: add --draft-data")
         return
-    identity = _identified(attack, reconstruction, data, record)
+    identity = _identified(attack, reconstruction, side_searches, data, record)
     if attack.exact is not None:
         narrow_entropy(attack.exact, reconstruction, inputs, record)
     _note_unused(attack, record)
@@ -251,7 +240,13 @@ def _note_unused(attack: Attack, record: FlowRecord) -> None:
         record.doubt(*attack.unused)
 
 
-def _identified(attack: Attack, reconstruction: Reconstruction, data: TrainingData, record: FlowRecord) -> Identity:
+def _identified(
+    attack: Attack,
+    reconstruction: Reconstruction,
+    side_searches: SideSearches,
+    data: TrainingData,
+    record: FlowRecord,
+) -> Identity:
     """Return whose rows these are, and say so where that is not simply confirmed."""
     with record.clock("identify"):
         try:
@@ -259,6 +254,8 @@ def _identified(attack: Attack, reconstruction: Reconstruction, data: TrainingDa
         except OutOfTimeError:
             why = "the time ran out before it was known whether the forest was trained on these rows"
             identity = Identity("unknown", f"{why}: give it more with --draft-budget")
+            if side_searches.explained:  # it was found out before the attack
+                identity = Identity("confirmed", EXPLAINED)
     if identity.status == "order differs" or not identity.to_the_digit:
         record.note(identity.why)
     elif identity.status != "confirmed":

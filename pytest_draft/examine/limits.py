@@ -14,6 +14,12 @@ ATTACK_SHARE = 0.6
 INFORMED_SHARE = 0.5
 """Share of the time box after which it must be known what somebody gets who knows all other rows."""
 
+INFORMED_SHARE_OF_LARGE = 0.85
+"""The same of tables with numeric columns and more than `MOST_SWEPT` rows, where the attack would not use the rest."""
+
+MOST_SWEPT = 10_000
+"""Most rows with numeric columns over which the attack makes a sweep in a time box of a minute."""
+
 HURRIED_SHARE, HURRIED = 0.05, 2.0
 """Share of the effort, and the most units of it, that an attack may take once the verdict is certain or in sight."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Protocol
 
 from pytest_draft.examine.limits import TimeLimits
 from pytest_draft.facts.case import Case
@@ -11,6 +12,16 @@ from pytest_draft.facts.examination import EVERY_RULE, Examination, unexamined
 from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.facts.status import SolverStatus
 from pytest_draft.progress import ProgressListener, StageClock
+
+
+class Stopping(Protocol):
+    """Says when an examination has found out all that matters."""
+
+    def decided(self, examination: Examination) -> str | None:
+        """Return by which rule, or by `EVERY_RULE`, nothing can change the verdict any more; None where more can."""
+
+    def promises(self, examination: Examination) -> bool:
+        """Return whether a pass is in sight that needs no attack."""
 
 
 class FlowRecord:

@@ -149,15 +149,17 @@ class Informed:
     """Whether the adversary knows which rows were drawn for which tree, so that what is determined is known to it; else
     to somebody who knows more.
     """
-    bits: float
-    """Lower bound of the logarithm, to base 2, of how many datasets explain the file."""
+    bits: float | None
+    """Lower bound of the logarithm, to base 2, of how many datasets explain the file; None where it is not known."""
     exact_numeric: float | None = None
     exact_numeric_without_file: float | None = None
     """`exact_numeric` and `exact_numeric_without_file`: share of the numeric values that are guessed exactly; None
     without any.
     """
     bits_ended: bool = True
-    """Whether counting them ended; else the time cut it short, and there may be many more."""
+    """False where the time cut counting them short, so that there may be many more. They are not counted at all where
+    the verdict is certain without.
+    """
     row_errors: tuple[float, ...] | None = None
     """Length 101. Quantiles of the rows' errors, as in `Findings.row_errors`."""
     columns: tuple[InformedColumn, ...] = ()
@@ -169,7 +171,7 @@ class Informed:
 
     def __post_init__(self) -> None:
         require_rising(half_rows=self.half_rows, rows=self.rows, of_rows=self.of_rows)
-        require_not_negative(split_half_error=self.split_half_error, bits=self.bits)
+        require_not_negative(split_half_error=self.split_half_error, bits=self.bits or 0.0)
         _require_no_worse(self)
         require_rising(
             matched_error=self.matched_error,

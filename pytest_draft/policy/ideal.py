@@ -290,13 +290,17 @@ def _distrusted(attack: Outcome, thought: str) -> Outcome:
 def of_bits(findings: Findings) -> list[Outcome]:
     """Return why so few datasets explain the file that an attacker can try them all; nothing where there are enough."""
     known = [found for found in (findings.ambiguity, findings.informed) if found is not None]
-    most = max((found.bits for found in known), default=ENOUGH_BITS)
-    if most >= ENOUGH_BITS:
+    counted = [found.bits for found in known if found.bits is not None]
+    most = max(counted, default=0.0)
+    if not known or most >= ENOUGH_BITS:
         return []
     many, needed = f"2^{most:.0f}" if most >= 1 else "2", f"a pass needs 2^{ENOUGH_BITS:.0f}"
     if not all(found.bits_ended for found in known):
         when = f"when {many} datasets were known to" if most else "before it was counted how many datasets"
         why = f"the time ran out {when} explain the file: give it more with --draft-budget; {needed}"
+        return [Outcome("inconclusive", why)]
+    if not counted:
+        why = f"how many datasets explain the file was not counted, as the verdict was certain without; {needed}"
         return [Outcome("inconclusive", why)]
     few = (
         f"{many} datasets are known to explain the file"

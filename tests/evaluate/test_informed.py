@@ -10,9 +10,15 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn.tree import DecisionTreeClassifier
 
+from pytest_draft.ambiguity.counted import counted_by
 from pytest_draft.artifact.occurrences import occurrences
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.informed.boxes import Held
@@ -20,11 +26,14 @@ from pytest_draft.attack.informed.guesses import Guesser
 from pytest_draft.attack.numeric.extremes import replay_and_decode
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain
+from pytest_draft.errors import OutOfTimeError
 from pytest_draft.evaluate import informed
-from pytest_draft.evaluate.informed import Half, KnownOthers, informed_figures, known_others
+from pytest_draft.evaluate.informed import Half, KnownOthers, informed_figures, known_others, with_bits
+from pytest_draft.examine.alternatives import SideSearches
 from pytest_draft.examine.inputs import Inputs, complete, open_files
 from pytest_draft.examine.record import FlowRecord
 from pytest_draft.facts.case import Case
+from pytest_draft.facts.examination import EVERY_RULE
 from pytest_draft.facts.informed import Informed, InformedColumn, InformedSlice
 from pytest_draft.facts.rules import Literal
 from pytest_draft.facts.slices import Slice
@@ -147,6 +156,7 @@ BY_HAND = KnownOthers(
         Half(np.array([2, 3]), (TRUTH[[2, 2]],), (TRUTH[[0, 0]],), TRUTH[[0, 1]]),
     ),
     proved=True,
+    of_halves=Held(DOMAIN, np.arange(0), np.empty((0, 2)), np.empty((0, 2)), np.empty((0, 2), dtype=bool)),
     bits=70.0,
 )
 
@@ -380,11 +390,49 @@ def test_that_the_time_ended_the_count_of_datasets_is_known(name, tmp_path):
     inputs = of(tmp_path, name)
     everyone = KnownRows(inputs.data.rows, inputs.data.labels, occurrences(inputs.forest))
     given = inputs.forest, inputs.domain, everyone, np.arange(inputs.data.n_rows), 0
-    counted, cut = known_others(*given, TimeBox(60)), known_others(*given, Ending(60))
+    told = known_others(*given, TimeBox(60))
+    counted, cut = (with_bits(told, inputs.forest, everyone, box) for box in (TimeBox(60), Ending(60)))
     assert counted.bits_ended
-    assert (cut.bits, cut.bits_ended) == (0.0, False)
+    assert (cut.bits, cut.bits_ended) == (None, False)
     assert informed_figures(counted, inputs.domain, inputs.data, (), (), TimeBox(60)).bits_ended
     assert not informed_figures(cut, inputs.domain, inputs.data, (), (), TimeBox(60)).bits_ended
+
+
+class Decided:
+    """Says that a rule has decided, or that every rule has passed, or nothing."""
+
+    def __init__(self, rule):
+        self.rule = rule
+
+    def decided(self, examination):
+        return self.rule
+
+    def promises(self, examination):
+        return False
+
+
+@pytest.mark.parametrize(("rule", "is_counted"), [("given-all-other-rows", False), (EVERY_RULE, True), (None, True)])
+def test_datasets_are_counted_only_where_no_rule_has_failed_without(tmp_path, rule, is_counted):
+    inputs = of(tmp_path, "small forest")
+    record = FlowRecord(inputs.case)
+    with SideSearches(inputs, record, Decided(rule)) as side_searches:
+        side_searches.look()
+    assert (record.facts.informed.bits is not None) == is_counted
+    assert record.facts.informed.bits_ended
+    assert side_searches.known_others.bits == record.facts.informed.bits
+
+
+@pytest.mark.parametrize("n_rounds", [1, 6])
+def test_boosted_trees_are_counted_once_for_the_same_rows_and_never_after_the_time(tmp_path, n_rounds):
+    features, target = table(3)
+    inputs = read(tmp_path, GradientBoostingClassifier(n_estimators=n_rounds), features, classes(target))
+    forest, rows, labels = inputs.forest, inputs.data.rows, inputs.data.labels
+    with pytest.raises(OutOfTimeError):
+        counted_by(forest, rows, labels, TimeBox(1e-9))
+    found = counted_by(forest, rows, labels, TimeBox(60))
+    assert found is not None
+    assert counted_by(forest, rows, labels) is found
+    assert counted_by(forest, rows[::-1].copy(), labels) is None  # other labels on the same rows
 
 
 def test_only_rows_that_are_to_be_rebuilt_are_looked_at(tmp_path):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pytest_draft.arrays import FloatArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest
@@ -34,7 +36,7 @@ class Stage:
         return f"Stage({self.tree})"
 
 
-def stages(forest: Forest, columns: FloatArray) -> Iterator[Stage]:
+def stages(forest: Forest, columns: NDArray[np.floating[Any]]) -> Iterator[Stage]:
     """Yield rows as they stand before each tree.
 
     Parameters
@@ -102,7 +104,13 @@ def sensitivities(loss: Loss, score: FloatArray) -> tuple[FloatArray, FloatArray
     return score, np.ones_like(score)
 
 
-def missed(forest: Forest, columns: FloatArray, label: IntArray, targets: FloatArray | None = None) -> int:
+def missed(
+    forest: Forest,
+    columns: NDArray[np.floating[Any]],
+    label: IntArray,
+    targets: FloatArray | None = None,
+    watch: Callable[[Stage], None] | None = None,
+) -> int:
     """Return how many of the statements and counts of a boosted forest some rows do not explain.
 
     Parameters
@@ -112,10 +120,14 @@ def missed(forest: Forest, columns: FloatArray, label: IntArray, targets: FloatA
         Class of each row.
     targets : ndarray of float64, shape (n_rows,), or None
         A regressor's; without them only what holds for any target is looked at.
+    watch : callable or None
+        Is shown each stage before it is held against the file; it can raise `OutOfTimeError`.
     """
     said, n_missed = boosted(forest), 0
     everyone = np.arange(columns.shape[1])
     for stage in stages(forest, columns):
+        if watch is not None:
+            watch(stage)
         tree, own = forest.trees[stage.tree], said.statements[stage.tree]
         gradient = stage.gradient[everyone, label] if forest.classes is not None else stage.gradient[:, 0]
         gradient = gradient if targets is None else gradient - targets

@@ -9,7 +9,10 @@ other rows alone, which is tested by trying every value that a row can have.
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,10 +22,21 @@ from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.informed.ends import Ends
 from pytest_draft.attack.informed.gaps import gaps_of
-from pytest_draft.attack.informed.splits import alone, sides_of, splits_of
+from pytest_draft.attack.informed.splits import (
+    ROUNDING,
+    Splits,
+    all_splits,
+    alone,
+    missed_by,
+    of_tree,
+    sent_through,
+    tested_ordered,
+)
 from pytest_draft.attack.numeric.extremes import Extremes
-from pytest_draft.attack.observations import unexplained
 from pytest_draft.domain import Domain
+from pytest_draft.timebox import TimeBox
+
+_MOST_THREADS = 8
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,6 +108,7 @@ def held_of(
     rows: IntArray,
     extremes: Extremes | None = None,
     ends: Ends | None = None,
+    timebox: TimeBox | None = None,
 ) -> Held | None:
     """Return what a file holds of some rows, of each when all others are known.
 
@@ -110,20 +125,24 @@ def held_of(
     ends : Ends or None
         Of midpoints, where it is not known which rows each tree drew. (The forest's counts are then those of all rows
         in all trees, which reveal more of each than there is to know.)
+    timebox : TimeBox or None
+        Looked at before each tree.
 
     Returns
     -------
     Held or None
         None where the rows do not explain the file, so that nothing follows from them.
+
+    Raises
+    ------
+    OutOfTimeError
     """
-    if domain.outside(everyone.rows.astype(np.float64)) or unexplained(forest, everyone):
+    if domain.outside(everyone.rows.astype(np.float64)):
         return None
-    splits = splits_of(forest, domain, everyone.rows, everyone.weight, extremes)
-    if splits is None:
+    narrowed = _narrowed(forest, domain, everyone, rows, extremes, timebox)
+    if narrowed is None:
         return None
-    may_miss = np.tile(domain.by_column(lambda attribute: attribute.missing), (len(rows), 1))
-    bounds, is_pinned = np.tile(domain.reach, (len(rows), 1, 1)), np.zeros_like(may_miss)
-    alone(splits, sides_of(splits), rows, bounds, is_pinned, may_miss)
+    bounds, is_pinned, may_miss = narrowed
     if ends is not None:
         ends.narrow(rows, bounds, is_pinned)
     value = everyone.rows[rows].astype(np.float64)
@@ -131,3 +150,67 @@ def held_of(
     for column, gaps in gaps_of(forest, domain, everyone.rows):
         is_pinned[:, column] |= gaps.leave(value[:, column], lower[:, column], upper[:, column])
     return Held(domain, rows, lower, upper, may_miss & ~is_pinned)
+
+
+_Narrowed = tuple[FloatArray, BoolArray, BoolArray]
+"""As `alone` narrows them: `bound`, `is_pinned` and `may_miss`."""
+
+
+def _narrowed(
+    forest: Forest,
+    domain: Domain,
+    everyone: KnownRows,
+    rows: IntArray,
+    extremes: Extremes | None,
+    timebox: TimeBox | None,
+) -> _Narrowed | None:
+    """Return what all trees leave of some rows, each tree walked once; None where the rows contradict one."""
+    columns, times = np.ascontiguousarray(everyone.rows.T), np.ascontiguousarray(everyone.weight)
+    labels = everyone.labels if forest.n_classes > 1 else np.zeros_like(everyone.labels)
+    tells_more = np.zeros(domain.n_columns, dtype=np.bool_)
+    tells_more[domain.columns_of(tested_ordered(forest, domain))] = True
+    is_missing, contradicted = domain.by_column(lambda attribute: attribute.missing), threading.Event()
+
+    def by_some(trees: range) -> _Narrowed:
+        may_miss = np.tile(is_missing, (len(rows), 1))
+        bounds, is_pinned = np.tile(domain.reach, (len(rows), 1, 1)), np.zeros_like(may_miss)
+        for t in trees:
+            if contradicted.is_set():
+                break
+            if timebox is not None:
+                timebox.require()
+            one, beside = of_tree(forest, t, extremes)
+            splits = all_splits(one, columns, times[t : t + 1], beside)
+            splits = splits._replace(is_midpoint=splits.is_midpoint & tells_more[splits.feature])
+            sent = sent_through(forest.trees[t], splits)
+            if _missed_counts(forest, t, sent.node, labels, times[t]) or not _explains(splits, sent.top):
+                contradicted.set()
+                break
+            alone(splits, sent.top, sent.takers, rows, bounds, is_pinned, may_miss)
+        return bounds, is_pinned, may_miss
+
+    n_threads = min(os.cpu_count() or 1, forest.n_trees, _MOST_THREADS)
+    with ThreadPoolExecutor(n_threads) as pool:
+        found = list(pool.map(by_some, (range(first, forest.n_trees, n_threads) for first in range(n_threads))))
+    if contradicted.is_set():
+        return None
+    bounds, is_pinned, may_miss = zip(*found, strict=True)
+    return np.minimum.reduce(bounds), np.logical_or.reduce(is_pinned), np.logical_and.reduce(may_miss)
+
+
+def _missed_counts(forest: Forest, tree: int, node: IntArray, labels: IntArray, times: IntArray) -> bool:
+    """Return whether rows that reach some leaves miss a tree's counts there, or its numbers of different rows."""
+    stored, seen = forest.trees[tree], np.flatnonzero(node >= 0)
+    counts, leaf = forest.counts(tree), node[seen]
+    number = np.bincount(leaf * counts.shape[1] + labels[seen], times[seen], counts.size).reshape(counts.shape)
+    if (number[stored.leaves] != counts[stored.leaves]).any():
+        return True
+    told = not forest.draws.each_once and forest.trees[0].n_distinct[0] > 0
+    return told and bool((np.bincount(leaf, minlength=len(counts)) != stored.n_distinct)[stored.leaves].any())
+
+
+def _explains(splits: Splits, top: FloatArray) -> bool:
+    """Return whether rows have the values next to thresholds that these say."""
+    # A column that stands for one that repeats it has that one's thresholds, on its own scale but for rounding.
+    slack = np.where(splits.is_midpoint, ROUNDING * np.abs(top).max(axis=1, initial=0.0), 0.0)
+    return bool((missed_by(splits, top) <= slack)[splits.is_midpoint | splits.is_decoded].all())

@@ -60,7 +60,7 @@ def possible_ends(splits: Splits, asked: BoolArray, left_out: int) -> Ends:
 @njit(cache=True, nogil=True)
 def _possible_ends(splits, asked, left_out):  # type: ignore[no-untyped-def]
     """Return `Ends.first`, `Ends.value` and `Ends.alone`."""
-    n_nodes, n_rows = len(splits.left), len(splits.rows)
+    n_nodes, n_rows = len(splits.left), splits.columns.shape[1]
     start, stop, first = np.zeros(n_nodes, np.int64), np.zeros(n_nodes, np.int64), np.zeros(2 * n_nodes + 1, np.int64)
     start[splits.root], stop[splits.root] = np.arange(len(splits.root)) * n_rows, n_rows
     stop[splits.root] += start[splits.root]
@@ -70,13 +70,13 @@ def _possible_ends(splits, asked, left_out):  # type: ignore[no-untyped-def]
         here, column = order[start[node] : stop[node]], splits.feature[node]
         if splits.left[node] >= 0:
             for i in range(len(here)):
-                side[i] = side_of(splits, node, np.float64(splits.rows[here[i], column]))
+                side[i] = side_of(splits, node, np.float64(splits.columns[column, here[i]]))
             goes_left = side[: len(here)] == 0
             here[:] = np.concatenate((here[goes_left], here[~goes_left]))
             left, right, middle = splits.left[node], splits.right[node], start[node] + goes_left.sum()
             start[left], stop[left], start[right], stop[right] = start[node], middle, middle, stop[node]
             if asked[node]:
-                value = splits.rows[here, column].astype(np.float64)
+                value = splits.columns[column][here].astype(np.float64)
                 low, high = value[: middle - start[node]], value[middle - start[node] :]
                 low, high = -np.sort(-low[~np.isnan(low)]), -np.sort(high[~np.isnan(high)])
                 _add(low, high, splits.threshold[node], left_out, values, is_alone)
@@ -109,7 +109,7 @@ def _narrow(splits, first, value, is_alone, rows, bound, is_pinned, is_end):  # 
             node = splits.root[t]
             while splits.left[node] >= 0:
                 f = splits.feature[node]
-                own = np.float64(splits.rows[rows[i], f])
+                own = np.float64(splits.columns[f, rows[i]])
                 side = side_of(splits, node, own)
                 signed = own if side == 0 else -own
                 for place in range(first[2 * node + side + 1] - 1, first[2 * node + side] - 1, -1):

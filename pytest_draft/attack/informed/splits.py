@@ -8,15 +8,17 @@ it is with the least and the greatest value of a node whose random threshold was
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
-from pytest_draft.artifact.forest import Forest
+from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.artifact.nodes import ForestNodes
 from pytest_draft.attack.best_splits import float32_at_most, midpoints_of, off_middle
+from pytest_draft.attack.descent import SentDown, sent_down
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.redacted import redacted
 from pytest_draft.domain import Domain
@@ -53,23 +55,10 @@ class Splits(NamedTuple):
     """
     decoded: FloatArray
     """Shape (n_nodes, 2). These values: the greatest, and the least, negated."""
-    rows: Rows
-    """Shape (n_rows, n_columns)."""
+    columns: Rows
+    """Shape (n_columns, n_rows)."""
     times: IntArray
-    """Shape (n_rows, n_trees)."""
-
-
-@redacted
-class Sides(NamedTuple):
-    """Extremes of the tested value by node: of those that went left the largest, of the others the smallest, negated.
-
-    Of decoded nodes: of all of them the largest, and the smallest, negated.
-    """
-
-    top: FloatArray
-    """Shape (n_nodes, 2). -inf where no row with a value is."""
-    takers: IntArray
-    """Shape (n_nodes, 2). How many rows have it."""
+    """Shape (n_trees, n_rows)."""
 
 
 def tested_ordered(forest: Forest, domain: Domain) -> list[int]:
@@ -82,44 +71,22 @@ def tested_ordered(forest: Forest, domain: Domain) -> list[int]:
         for a, made in enumerate(domain.attributes)
         if made.kind == "numeric" or (made.kind != "one-hot" and (made.missing or len(made.book) > 2))
     ]
-    feature = np.concatenate([tree.feature for tree in forest.trees])
-    tested = domain.attribute_of_column[feature[feature >= 0]]
-    return ordered if np.isin(tested, ordered).any() else []
+    tested = np.zeros(domain.n_columns + 1, dtype=bool)  # the last stands for leaves
+    for tree in forest.trees:
+        tested[tree.feature] = True
+    return ordered if np.isin(domain.attribute_of_column[tested[:-1]], ordered).any() else []
 
 
-def splits_of(
-    forest: Forest,
-    domain: Domain,
-    rows: Rows,
-    times: IntArray,
-    extremes: Extremes | None = None,
-) -> Splits | None:
-    """Return the splits of a forest; None where rows contradict what thresholds say besides counts.
-
-    Parameters
-    ----------
-    rows : ndarray of float32, shape (n_rows, n_columns)
-    times : ndarray of int64, shape (n_trees, n_rows)
-    extremes : Extremes or None
-        Of the nodes of random splits.
-    """
-    many = np.zeros(domain.n_columns, dtype=np.bool_)
-    many[domain.columns_of(tested_ordered(forest, domain))] = True
-    splits = all_splits(forest, rows, times, extremes)
-    splits = splits._replace(is_midpoint=splits.is_midpoint & many[splits.feature])
-    top = sides_of(splits).top
-    # A column that stands for one that repeats it has that one's thresholds, on its own scale but for rounding.
-    slack = np.where(splits.is_midpoint, ROUNDING * np.abs(top).max(axis=1, initial=0.0), 0.0)
-    return splits if (missed_by(splits, top) <= slack)[splits.is_midpoint | splits.is_decoded].all() else None
-
-
-def all_splits(forest: Forest, rows: Rows, times: IntArray, extremes: Extremes | None) -> Splits:
+def all_splits(forest: Forest, columns: Rows, times: IntArray, extremes: Extremes | None) -> Splits:
     """Return the splits of a forest, whether or not the rows explain them.
 
     Parameters
     ----------
-    rows, times, extremes
-        As in `splits_of`.
+    columns : ndarray of float32, shape (n_columns, n_rows)
+        C-contiguous, as are `times`.
+    times : ndarray of int64, shape (n_trees, n_rows)
+    extremes : Extremes or None
+        Of the nodes of random splits.
     """
     nodes = ForestNodes.of(forest.trees)
     decoded = np.full((len(nodes.feature), 2), np.nan)
@@ -138,9 +105,28 @@ def all_splits(forest: Forest, rows: Rows, times: IntArray, extremes: Extremes |
         np.concatenate(midpoints_of(forest)),
         (nodes.left >= 0) & ~np.isnan(decoded).any(axis=1),
         decoded,
-        np.ascontiguousarray(rows),
-        np.ascontiguousarray(times.T),
+        columns,
+        times,
     )
+
+
+def of_tree(forest: Forest, tree: int, extremes: Extremes | None) -> tuple[Forest, Extremes | None]:
+    """Return one tree of a forest as one by itself, for `all_splits`, and the extremes of its nodes."""
+    if extremes is not None:
+        extremes = replace(extremes, low=extremes.low[tree : tree + 1], high=extremes.high[tree : tree + 1])
+    return replace(forest, trees=forest.trees[tree : tree + 1]), extremes
+
+
+def sent_through(tree: Tree, splits: Splits) -> SentDown:
+    """Send the rows that one tree saw down, past its splits.
+
+    Parameters
+    ----------
+    splits : Splits
+        Of this tree alone.
+    """
+    seen = np.flatnonzero(splits.times[0])
+    return sent_down(tree, splits.columns, seen, splits.is_midpoint & ~splits.is_decoded, splits.is_decoded)
 
 
 def missed_by(splits: Splits, top: FloatArray) -> FloatArray:
@@ -151,7 +137,7 @@ def missed_by(splits: Splits, top: FloatArray) -> FloatArray:
     Parameters
     ----------
     top : ndarray of float64, shape (n_nodes, 2)
-        As in `Sides`.
+        As in `SentDown`.
     """
     with np.errstate(invalid="ignore"):
         off_decoded = np.abs(top - splits.decoded).max(axis=1, initial=0.0)
@@ -167,39 +153,21 @@ def side_of(splits: Splits, node: int, value: float) -> int:
 
 
 @njit(cache=True, nogil=True)
-def sides_of(splits: Splits) -> Sides:
-    """Return the extremes of all rows, on both sides of each node."""
-    top = np.full((len(splits.left), 2), -np.inf)
-    takers = np.zeros((len(splits.left), 2), dtype=np.int64)
-    for row in range(len(splits.rows)):
-        for t in range(len(splits.root)):
-            if splits.times[row, t] == 0:
-                continue
-            node = splits.root[t]
-            while splits.left[node] >= 0:
-                value = np.float64(splits.rows[row, splits.feature[node]])
-                side = side_of(splits, node, value)
-                for end in range(2):
-                    if np.isnan(value) or not (splits.is_decoded[node] or (splits.is_midpoint[node] and end == side)):
-                        continue
-                    signed = value if end == 0 else -value
-                    if signed > top[node, end]:
-                        top[node, end], takers[node, end] = signed, 0
-                    takers[node, end] += signed == top[node, end]
-                node = splits.left[node] if side == 0 else splits.right[node]
-    return Sides(top, takers)
-
-
-@njit(cache=True, nogil=True)
 def alone(
-    splits: Splits, sides: Sides, rows: IntArray, bound: FloatArray, is_pinned: BoolArray, may_miss: BoolArray
+    splits: Splits,
+    top_of: FloatArray,
+    takers: IntArray,
+    rows: IntArray,
+    bound: FloatArray,
+    is_pinned: BoolArray,
+    may_miss: BoolArray,
 ) -> None:
     """Narrow what each row's values can be if nothing else changes: no other row, and so none of its leaves.
 
     Parameters
     ----------
-    sides : Sides
-        Of all rows.
+    top_of, takers : ndarray, shape (n_nodes, 2)
+        As in `SentDown`, of all rows.
     rows : ndarray of int64, shape (n_open,)
     bound : ndarray of float64, shape (n_open, n_columns, 2)
         Upper bounds of each value, and of its negative: narrowed here.
@@ -211,12 +179,12 @@ def alone(
     for i in range(len(rows)):
         row = rows[i]
         for t in range(len(splits.root)):
-            if splits.times[row, t] == 0:
+            if splits.times[t, row] == 0:
                 continue
             node = splits.root[t]
             while splits.left[node] >= 0:
                 f = splits.feature[node]
-                value = np.float64(splits.rows[row, f])
+                value = np.float64(splits.columns[f, row])
                 side = side_of(splits, node, value)
                 may_miss[i, f] &= side == (0 if splits.missing_left[node] else 1)
                 signed = splits.highest_left[node] if side == 0 else -splits.lowest_right[node]
@@ -224,8 +192,8 @@ def alone(
                 for end in range(2):
                     if not (splits.is_decoded[node] or (splits.is_midpoint[node] and end == side)):
                         continue
-                    top = sides.top[node, end]
+                    top = top_of[node, end]
                     bound[i, f, end] = min(bound[i, f, end], top)
                     signed = value if end == 0 else -value
-                    is_pinned[i, f] |= signed == top and sides.takers[node, end] == 1
+                    is_pinned[i, f] |= signed == top and takers[node, end] == 1
                 node = splits.left[node] if side == 0 else splits.right[node]

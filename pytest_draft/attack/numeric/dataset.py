@@ -169,8 +169,18 @@ def lies_left(cut, s, missing, missing_left):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def put(nodes, attributes, data, times, k):  # type: ignore[no-untyped-def]  # noqa: PLR0912
+def put(nodes, attributes, data, times, k):  # type: ignore[no-untyped-def]
     """Put a row that is out into all its trees."""
+    for t in range(len(nodes.root) - 1):
+        _put(nodes, attributes, data, times, t, k)
+
+
+@compiled
+def _put(nodes, attributes, data, times, t, k):  # type: ignore[no-untyped-def]  # noqa: PLR0912
+    """Put a row into one tree."""
+    m = times[t, k]
+    if m == 0:
+        return
     root, left, right, attribute = nodes.root, nodes.left, nodes.right, nodes.attribute
     cut, missing_left, twice, lowest = nodes.cut, nodes.missing_left, nodes.twice, nodes.lowest
     highest, by_class = nodes.highest, nodes.by_class
@@ -180,42 +190,38 @@ def put(nodes, attributes, data, times, k):  # type: ignore[no-untyped-def]  # n
     n_below, n_above, at_leaf, first = data.n_below, data.n_above, data.leaf, data.first
     after, before = data.after, data.before
     label = data.label[k]
-    for t in range(len(root) - 1):
-        m = times[t, k]
-        if m == 0:
-            continue
-        v = root[t]
-        while True:
-            draws[v, label if by_class[v] else 0] += m
-            present[v] += 1
-            if left[v] < 0:
-                break
-            a = attribute[v]
-            s = state[k, a]
-            goes_left = lies_left(cut[v], s, missing[a], missing_left[v])
-            if s != missing[a]:
-                if not np.isnan(twice[v]):
-                    if goes_left:
-                        if s > below[v]:
-                            below[v], n_below[v] = s, 1
-                        elif s == below[v]:
-                            n_below[v] += 1
-                    elif s < above[v]:
-                        above[v], n_above[v] = s, 1
-                    elif s == above[v]:
-                        n_above[v] += 1
-                else:
-                    if s == lowest[v]:
+    v = root[t]
+    while True:
+        draws[v, label if by_class[v] else 0] += m
+        present[v] += 1
+        if left[v] < 0:
+            break
+        a = attribute[v]
+        s = state[k, a]
+        goes_left = lies_left(cut[v], s, missing[a], missing_left[v])
+        if s != missing[a]:
+            if not np.isnan(twice[v]):
+                if goes_left:
+                    if s > below[v]:
+                        below[v], n_below[v] = s, 1
+                    elif s == below[v]:
                         n_below[v] += 1
-                    if s == highest[v]:
-                        n_above[v] += 1
-            v = left[v] if goes_left else right[v]
-        at_leaf[t, k] = v
-        head = first[v]
-        after[t, k], before[t, k] = head, NONE
-        if head != NONE:
-            before[t, head] = k
-        first[v] = k
+                elif s < above[v]:
+                    above[v], n_above[v] = s, 1
+                elif s == above[v]:
+                    n_above[v] += 1
+            else:
+                if s == lowest[v]:
+                    n_below[v] += 1
+                if s == highest[v]:
+                    n_above[v] += 1
+        v = left[v] if goes_left else right[v]
+    at_leaf[t, k] = v
+    head = first[v]
+    after[t, k], before[t, k] = head, NONE
+    if head != NONE:
+        before[t, head] = k
+    first[v] = k
 
 
 @compiled
@@ -296,13 +302,14 @@ def _look_again(nodes, attributes, data, t, v, left):  # type: ignore[no-untyped
 
 @compiled
 def fill(nodes, attributes, data, times):  # type: ignore[no-untyped-def]
-    """Put all rows in, from nothing."""
+    """Put all rows in, from nothing: into one tree after the other, whose nodes are all at hand then."""
     data.draws[:], data.present[:] = 0, 0
     data.below[:], data.above[:] = NONE, FAR
     data.n_below[:], data.n_above[:] = 0, 0
     data.first[:], data.leaf[:] = NONE, NONE
-    for k in range(len(data.state)):
-        put(nodes, attributes, data, times, k)
+    for t in range(len(nodes.root) - 1):
+        for k in range(len(data.state)):
+            _put(nodes, attributes, data, times, t, k)
 
 
 @compiled
