@@ -66,10 +66,10 @@ def pytest_make_collect_report(
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Check markers, and parametrise the fixtures over forests and adversaries."""
     markers = list(metafunc.definition.iter_markers(marks.NAME))
+    test = metafunc.definition.nodeid
     for marker in markers:
-        marks.checked(marker)
+        marks.checked(marker, test)
     if markers and "draft_result" not in metafunc.fixturenames:
-        test = metafunc.definition.nodeid
         pytest.fail(f"{test}: marked {marks.NAME}: add draft_result to the test's arguments", pytrace=False)
     if not {"draft_forest", "draft_adversary"} & set(metafunc.fixturenames):
         return

@@ -89,12 +89,11 @@ def _against(
             outcomes.append((_without_baseline(error, on, name), None))
             continue
         at, share = thresholds[key] * baseline, thresholds[key]
-        where_from = f" ({share:g} x {baseline:.4f}, that of {name}{' there' * bool(on)})" if name else ""
+        where_from = f" ({share:g} x {baseline:.4f}, what {name} get{' there' * bool(on)})" if name else ""
         if key == "max_error_of_split_half" and without is not None and (1 - ADDED) * without < at:
             at = (1 - ADDED) * without
             where_from = f" ({1 - ADDED:g} x {without:.4f}, what somebody gets without the file{' there' * bool(on)})"
-        fails_at = f"the check fails at {at:.4f} or less{where_from}"
-        bar = Bar(at, fails_at, fails="at most", rounding=_ROUNDING)
+        bar = Bar(at, f"limit: {at:.4f}{where_from}", fails="at most", rounding=_ROUNDING)
         outcomes.append((_judged(error, bar, on), bar))
     return outcomes
 
