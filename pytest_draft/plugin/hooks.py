@@ -20,7 +20,7 @@ from pytest_draft.plugin.fixtures import (  # noqa: F401  (pytest finds fixtures
     draft_result,
     draft_training_data,
 )
-from pytest_draft.plugin.options import add_options, is_active, is_distributed
+from pytest_draft.plugin.options import add_options, is_active, is_distributed, require_models
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -84,6 +84,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "draft_adversary" in metafunc.fixturenames:
         names = [distinct(adversary) for adversary in session.adversaries]
         metafunc.parametrize("draft_adversary", session.adversaries, ids=names, indirect=True, scope="session")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Refuse data for models in a run that judges none, before anything is deselected."""
+    require_models(config, items)
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

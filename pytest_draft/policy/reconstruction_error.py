@@ -94,7 +94,12 @@ def _against(
             at = (1 - ADDED) * without
             where_from = f" ({1 - ADDED:g} x {without:.4f}, what somebody gets without the file{' there' * bool(on)})"
         bar = Bar(at, f"limit: {at:.4f}{where_from}", fails="at most", rounding=_ROUNDING)
-        outcomes.append((_judged(error, bar, on), bar))
+        found = _judged(error, bar, on)
+        if random is not None and key != "max_error_of_split_half" and found.result == "failed" and random <= at:
+            impossible = f"no model can pass: random guesses get {random:.4f}{on}, and the threshold is {at:.4f}"
+            lower = f"give a smaller {key}: it is the error at which the attacker has succeeded"
+            found = Outcome("failed", impossible, lower)
+        outcomes.append((found, bar))
     return outcomes
 
 

@@ -2,8 +2,8 @@
 
 ``python -m pytest_draft.report.annotations REPORT.json`` prints them, appends ``verdict=...`` and, where the report is
 there, ``report-path=...`` to the file that ``GITHUB_OUTPUT`` names, and ends with 1 unless the verdict is passed. A
-report that is missing or damaged is inconclusive; what pytest said of that is appended to ``GITHUB_STEP_SUMMARY``. Needs
-the standard library only.
+report that is missing or damaged is inconclusive; what pytest said of that is appended to ``GITHUB_STEP_SUMMARY``.
+Needs the standard library only.
 """
 
 import json
@@ -22,7 +22,7 @@ from pytest_draft.report.wording import file_of, standing, unjudged, waived
 MOST = 10
 """As many annotations of a kind as GitHub shows for a step; more are cut off without a word."""
 
-_ASK_FOR_NOTHING = ("the clock decided how long", "the attack was stopped early", "no time was left for more of the")
+_ASK_FOR_NOTHING = ("the clock decided how long", "the attack was stopped")
 """How notes begin that tell how a run went, and of which nothing follows."""
 
 _VERDICTS = ("passed", "failed", "inconclusive")
@@ -33,7 +33,7 @@ def annotations(report: dict[str, Any]) -> list[str]:
 
     Errors are what keeps the verdict from being passed: failed checks, the forest that gives back most first, then
     inconclusive ones, those with the same reason together, then what was not run. Warnings are checks that the policy
-    makes warnings and checks that somebody has waived. Notices are the notes of the examinations that ask for something.
+    makes warnings and checks that somebody has waived. Notices are the notes of the examinations.
     Of more than `MOST` of a kind, the last tells how many are left out.
 
     Parameters
@@ -95,7 +95,7 @@ def _checks(result: dict[str, Any], *standings: str) -> list[dict[str, Any]]:
 
 
 def _failed_lines(kind: str, result: dict[str, Any], check: dict[str, Any], told: dict[tuple[str, str], str]) -> str:
-    """Return a check as one command; causes and remedies that an earlier one has `told` of the file are not repeated."""
+    """Return a check as one command; causes and remedies that were `told` of the file are not repeated."""
     lines = [check["sentence"]]
     if (by := waived(check)) is not None:
         lines.append(by)
