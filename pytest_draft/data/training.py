@@ -475,10 +475,8 @@ def _encoded(column: pd.Series[Any], where: str) -> NDArray[np.float32]:
     else:
         numeric = bool(pd.api.types.is_numeric_dtype(column.dtype)) and kind != "c"
     if not numeric:
-        holds, give = (
-            {"M": "dates", "m": "times", "c": "complex numbers"}.get(kind),
-            "the data encoded as the model was trained",
-        )
+        holds = {"M": "dates", "m": "times", "c": "complex numbers"}.get(kind)
+        give = "the data encoded as the model was trained"
         if holds is None:
             texts = column[pd.to_numeric(column, errors="coerce").isna() & column.notna()].astype(str)
             holds = f"text in {len(texts):,} of {len(column):,} cells"

@@ -228,9 +228,7 @@ def unlike(forest: Forest, rows: Rows) -> str | None:
         values, tested = rows[:, column], threshold[feature == column]
         present = values[~np.isnan(values)]
         if len(present) and not ((tested >= present.min()) & (tested < present.max())).any():
-            return (
-                f"all thresholds on {name} lie outside its values: was it scaled or encoded differently before fit()?"
-            )
+            return f"no threshold on {name} lies among its values: was it scaled or encoded differently before fit()?"
         if empty := len(values) - len(present):
             return f"{name} is empty in {empty:,} row{'s' * (empty != 1)}: was it filled before fit()?"
     return None

@@ -182,12 +182,10 @@ def require_models(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
     ------
     pytest.UsageError
     """
-    given = [
-        f"--draft-{name}" for name in ("data", "target", "holdout") if config.getoption(f"draft_{name}") is not None
-    ]
-    if given and not is_active(config):
-        if not any(name.startswith("draft_") for item in items for name in getattr(item, "fixturenames", ())):
-            raise pytest.UsageError(f"{given[0]}: no model is judged in this run: add --draft-forest FILE")
+    given = [name for name in ("data", "target", "holdout") if config.getoption(f"draft_{name}") is not None]
+    own_tests = any(name.startswith("draft_") for item in items for name in getattr(item, "fixturenames", ()))
+    if given and not own_tests and not is_active(config):
+        raise pytest.UsageError(f"--draft-{given[0]}: no model is judged in this run: add --draft-forest FILE")
 
 
 def is_strict(config: pytest.Config) -> bool:

@@ -292,7 +292,7 @@ def of_bits(findings: Findings) -> list[Outcome]:
     most = max((found.bits for found in known), default=ENOUGH_BITS)
     if most >= ENOUGH_BITS:
         return []
-    many = f"at least {f'2^{most:.0f}' if most >= 1 else '2'} tables" if most else "one table (yours)"
+    many = f"{f'2^{most:.0f}' if most >= 1 else '2'} tables" if most else "one table (yours)"
     needed = f"for a pass, at least 2^{ENOUGH_BITS:.0f} must be known"
     if not all(found.bits_ended for found in known):
         why = f"the time ran out when {many} {'were' if most else 'was'} known to explain the file; {needed}"

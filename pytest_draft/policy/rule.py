@@ -216,7 +216,7 @@ def first_speaks(outcomes: list[Outcome]) -> Outcome:
     others = len({outcome.sentence for outcome in outcomes}) - 1
     if gravest.result != "passed" or not others:
         return gravest
-    also = "the other limit (for a part, a scale or labels) holds"
+    also = "the other limit (for a part, a slice, a scale or labels) holds"
     if others > 1:
-        also = f"the other {others} limits (for parts, scales, labels) hold"
+        also = f"the other {others} limits (for parts, slices, scales, labels) hold"
     return replace(gravest, sentence=f"{outcomes[0].sentence}; {also}, too")
