@@ -1,9 +1,9 @@
 """Annotations for GitHub Actions: in goes the JSON report of a run, out come workflow commands, worst first.
 
-``python -m pytest_draft.report.annotations REPORT.json`` prints them, appends ``verdict=...`` and, where the report is
-there, ``report-path=...`` to the file that ``GITHUB_OUTPUT`` names, and ends with 1 unless the verdict is passed. A
-report that is missing or damaged is inconclusive; what pytest said of that is appended to ``GITHUB_STEP_SUMMARY``.
-Needs the standard library only.
+``python -m pytest_draft.report.annotations REPORT.json`` prints them, appends ``verdict=...`` to the file that
+``GITHUB_OUTPUT`` names, and ends with 1 unless the verdict is passed. A report that is missing or damaged is
+inconclusive; what pytest said where it wrote none is appended to the file that ``GITHUB_STEP_SUMMARY`` names. Needs the
+standard library only.
 """
 
 import json
@@ -186,8 +186,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(line)
     if why is not None:
         _append("GITHUB_STEP_SUMMARY", f"# ❓ Nothing was judged\n\n{escaped(why)}\n")
-    there = f"report-path={given.report}\n" if given.report.is_file() else ""
-    if failed := _append("GITHUB_OUTPUT", f"verdict={verdict}\n{there}"):  # must not look like one that passed
+    if failed := _append("GITHUB_OUTPUT", f"verdict={verdict}\n"):  # without one, it must not look as if it had passed
         print(command("error", f"the verdict could not be told to later steps: {failed}"))
         return 1
     return int(verdict != "passed")

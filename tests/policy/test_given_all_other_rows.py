@@ -76,7 +76,7 @@ def test_any_budget_that_is_crossed_fails(share, told, result):
     assert found.result == result
     if result == "passed":
         assert "what other rows like these get" in found.sentence
-        assert "can work out 28.0% of the rows" in found.sentence
+        assert "with certainty: 28.0% of the rows" in found.sentence
 
 
 @pytest.mark.parametrize("thresholds", [{ERROR: 0.5}, {ERROR: 0.1}, {TOLD: 0.0}, {TOLD: 0.5}])
