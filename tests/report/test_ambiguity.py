@@ -103,9 +103,7 @@ def test_a_limit_that_is_no_limit_is_neither_told_nor_drawn(least, says):
     nothing = result(
         ideal=Ideal(least, 100.0, 100, error_without_file=0.5, perfect_rows_without_file=0.0), informed=None
     )
-    assert (
-        any(one.startswith("None of the attackers considered gets closer") for one in ambiguity.short(nothing)) is says
-    )
+    assert any(one.startswith("No attacker considered gets closer") for one in ambiguity.short(nothing)) is says
     errors, rows = charts(nothing)[:2]
     assert ("no closer, all considered" in errors.description) is says
     assert "no more, all considered" not in rows.description
@@ -145,7 +143,7 @@ def test_a_file_that_failed_is_not_told_how_its_open_checks_could_be_decided(ver
 
 def test_an_attack_that_does_better_than_anybody_could_says_that_nothing_rests_on_the_bound():
     said = ambiguity.between(result(error=0.01, informed=None))
-    assert said.startswith("this attack's error of 0.0100 is below the 0.0210 that was estimated as the limit")
+    assert said.startswith("this attack's error of 0.0100 is below the 0.0210 that was estimated as the least")
 
 
 def test_all_that_was_found_is_told_in_sentences():
@@ -210,9 +208,9 @@ def test_the_page_has_a_section_and_both_plots_show_the_bound():
 
 def test_markdown_and_the_terminal_tell_it_in_short():
     text = markdown.render(reported())
-    assert "None of the attackers considered gets closer than 0.0210; this attack came to 0.0340" in text
+    assert "No attacker considered gets closer than 0.0210; this attack came to 0.0340" in text
     assert "At least 2\\^63 datasets" in text
-    beginnings = ("An attacker who knows all other rows guesses", "None of the attackers considered gets closer")
+    beginnings = ("An attacker who knows all other rows guesses", "No attacker considered gets closer")
     assert [sum(line.startswith(one) for line in measured.figures(result())) for one in beginnings] == [1, 1]
 
 
