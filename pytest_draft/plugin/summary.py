@@ -248,7 +248,7 @@ def _sentences(result: dict[str, Any], shown_as_failures: Collection[str], mixed
     """
     lines, reasons, left_out = [], result["reasons"], dict[str, list[str]]()
     if markers := failing_markers(result):
-        lines.append(f"failed by the marker of {listed(markers, 3)}, and not by its own checks")
+        lines.append(f"failed by the marker of {', '.join(markers)}, and not by its own checks")
     undecided: dict[str, list[str]] = {"undecided: ": [], "warnings: ": []}
     for check in result["checks"]:
         stops = wording.stops(result, check)

@@ -102,10 +102,11 @@ def _verdict(result: dict[str, Any], not_run: int) -> str:
 
 
 def failing_markers(result: dict[str, Any]) -> list[str]:
-    """Return the tests whose markers alone let a model fail: by its own checks it has not."""
-    failed = [check["item"] for check in result["checks"] if standing(check) == "failed"]
+    """Return the tests whose markers alone let a model fail, whose own checks have run and have not failed."""
     own = f"{file_of(result['artifact'])}::"
-    return [] if any(item.startswith(own) for item in failed) else list(dict.fromkeys(failed))
+    by_item = [(check["item"], standing(check) == "failed") for check in result["checks"]]
+    ours = [failed for item, failed in by_item if item.startswith(own)]
+    return [] if any(ours) or not ours else list(dict.fromkeys(item for item, failed in by_item if failed))
 
 
 def _certain(metrics: dict[str, Any]) -> str:

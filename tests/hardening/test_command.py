@@ -92,10 +92,8 @@ def test_a_refusal_is_one_line_on_standard_error(folder, capsys, arguments, code
 
 
 def test_no_command_is_wrong_usage(capsys):
-    with pytest.raises(SystemExit) as caught:
-        main([])
-    assert caught.value.code == 2
+    assert main([]) == 2
     with pytest.raises(SystemExit) as caught:
         main(["harden", "--help"])
     assert caught.value.code == 0
-    assert "loading it runs the code in it" in " ".join(capsys.readouterr().out.split())
+    assert "it is loaded, which runs what is in it" in " ".join(capsys.readouterr().out.split())
