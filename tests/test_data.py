@@ -693,7 +693,7 @@ def test_pytest_shows_no_value_in_the_tracebacks_of_a_failed_test(write, pyteste
     output = result.stdout.str() + result.stderr.str()
     assert not any(canary in output for canary in CANARIES)
     result.stdout.fnmatch_lines(
-        ["*DataError: *column 'female' holds text in 1 of 2 cells;*", "*line 3 has 4 fields, not 3*"]
+        ["*DataError: *column 'female' holds text in 1 of 2 cells*", "*line 3 has 4 fields, not 3*"]
     )
 
 
