@@ -22,7 +22,7 @@ from pytest_draft.report.wording import file_of, standing, unjudged, waived
 MOST = 10
 """As many annotations of a kind as GitHub shows for a step; more are cut off without a word."""
 
-_ASK_FOR_NOTHING = ("the clock decided how long", "the attack was stopped")
+_ASK_FOR_NOTHING = ("the clock decided how long", "the attack was cut short", "no attack was run")
 """How notes begin that tell how a run went, and of which nothing follows."""
 
 _VERDICTS = ("passed", "failed", "inconclusive")

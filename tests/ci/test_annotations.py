@@ -121,8 +121,8 @@ def test_notes_are_notices_once_for_each_file():
     "note",
     [
         "the clock decided how long the attack ran: figures can differ from run to run",
-        "the attack was stopped early: no attacker considered can get past a limit",
-        "the attack was stopped: the rule given-all-other-rows has failed",
+        "the attack was cut short, as no threshold can be crossed",
+        "no attack was run, as given-all-other-rows has failed already",
     ],
 )
 def test_a_note_that_asks_for_nothing_is_none(note):
