@@ -224,7 +224,7 @@ def test_a_damaged_npz_file_is_refused(savez, write):
     assert "cannot be read as .npz" in refusal(read_table, write(bytes(whole), "damaged.npz"))
 
 
-@pytest.mark.parametrize("name", ["d.xlsx", "d", "csv", "d.tsv", "d.npy"])
+@pytest.mark.parametrize("name", ["d.xlsx", "d", "csv", "d.npy"])
 def test_other_suffixes_are_refused(write, name):
     assert "not a table of a known kind; give .csv" in refusal(read_table, write(CSV, name))
 
@@ -453,8 +453,31 @@ def test_a_feature_that_trees_cannot_see_is_refused_by_its_name(values, said):
 def test_text_in_a_csv_file_is_refused_by_its_name_and_file(write):
     table = read_table(write(f"age,female,y\n{TEXT},0,1\n{NUMBER},1,0\n"))
     message = refusal(training_data, table, forest())
-    assert message.endswith("column 'age' holds text; give the data encoded as the model was trained")
+    assert message.endswith("column 'age' holds text in 1 of 2 cells; give the data encoded as the model was trained")
     assert "train.csv: " in message
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        (('"1,5"', '"2,5"'), "decimal commas in 2 of 3 cells; give numbers with points"),
+        (('"1,5"', "?"), "text in 2 of 3 cells; give the data encoded as the model was trained"),
+        (("yes", "4"), "text in 1 of 3 cells; give the data encoded as the model was trained"),
+    ],
+)
+def test_cells_that_are_no_numbers_are_counted(write, cells, said):
+    one, other = cells
+    table = read_table(write(f"age,female,y\n{one},0,1\n{other},1,0\n,1,0\n"))
+    assert refusal(training_data, table, forest()).endswith(f"column 'age' holds {said}")
+
+
+@pytest.mark.parametrize(("mark", "named"), [(";", "semicolons"), ("\t", "tabs"), ("|", "bars")])
+def test_a_table_without_commas_is_told_by_what_stands_in_their_place_and_never_quoted(write, mark, named):
+    message = refusal(read_table, write(mark.join(["987654", "female", "y"]) + f"\n1,5{mark}0{mark}1\n"))
+    assert message.endswith(
+        f"line 1 has {named} and no comma; save it with commas between columns and points in numbers"
+    )
+    assert "987654" not in message
 
 
 # Labels
@@ -669,7 +692,9 @@ def test_pytest_shows_no_value_in_the_tracebacks_of_a_failed_test(write, pyteste
     result.assert_outcomes(failed=5)
     output = result.stdout.str() + result.stderr.str()
     assert not any(canary in output for canary in CANARIES)
-    result.stdout.fnmatch_lines(["*DataError: *column 'female' holds text;*", "*line 3 has 4 fields, not 3*"])
+    result.stdout.fnmatch_lines(
+        ["*DataError: *column 'female' holds text in 1 of 2 cells*", "*line 3 has 4 fields, not 3*"]
+    )
 
 
 # Domain files

@@ -22,6 +22,7 @@ from pytest_draft.artifact.xgboost_sums import Link, base_score, counted_in, sta
 from pytest_draft.artifact.xgboost_trees import read_tree
 from pytest_draft.artifact.xgboost_unread import unlike_sums, unread
 from pytest_draft.errors import ArtifactTooBigError, CorruptArtifactError, UnsupportedArtifactError, one_line
+from pytest_draft.facts.contents import SPLIT_POINTS
 
 _OBJECTIVES: dict[str, tuple[Loss, Link]] = {
     "binary:logistic": ("logistic", "logit"),
@@ -197,9 +198,9 @@ def _conditions(forest: Forest) -> tuple[Stored, ...]:
     condition = np.nextafter(threshold, np.float32(np.inf)).astype(np.float64)
     order = np.lexsort((condition, feature))
     columns, starts = np.unique(feature[order], return_index=True)
-    parts = np.split(condition[order], starts[1:])
+    parts, names = np.split(condition[order], starts[1:]), forest.feature_names
     return tuple(
-        stored_numbers(f"split_conditions of column {column}", np.unique(part))
+        stored_numbers(f"{SPLIT_POINTS}{names[column] if names else f'column {column}'}", np.unique(part))
         for column, part in zip(columns.tolist(), parts, strict=False)
     )
 

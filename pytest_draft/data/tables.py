@@ -27,6 +27,8 @@ _PANDAS = tuple(int(part) for part in pd.__version__.split(".")[:2])
 # Before 3.1 the default is a unit in the last place off for many numbers: they could change sides in a tree.
 _EXACT: dict[str, Any] = {} if _PANDAS >= (3, 1) else {"float_precision": "round_trip"}
 _FORMATS = "give .csv, .csv.gz, .parquet or .npz"
+_WITH_COMMAS = "save it with commas between columns and points in numbers"
+_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 _PICKLES = (".pkl", ".pickle", ".joblib", ".dill", ".cloudpickle")
 
 
@@ -91,6 +93,8 @@ def _reader(source: str) -> _Reader:
         return _read_parquet
     if name.endswith(".npz"):
         return _read_npz
+    if name.endswith((".tsv", ".tab", ".tsv.gz")):
+        raise DataError(f"{one_line(source)}: tables with tabs are not read; {_WITH_COMMAS}, as .csv")
     if name.endswith(_PICKLES):
         raise DataError(f"{one_line(source)}: pickles are not read; {_FORMATS}")
     raise DataError(f"{one_line(source)}: not a table of a known kind; {_FORMATS}")
@@ -110,6 +114,8 @@ def _read_csv(content: bytes, where: str) -> tuple[pd.DataFrame, None]:
     )
     header = [str(name) for name in first.iloc[0]]
     require_csv(content, where, len(header))
+    if len(header) == 1 and (apart := next((name for mark, name in _SEPARATORS.items() if mark in header[0]), None)):
+        raise DataError(f"{where}: line 1 has {apart} and no comma; {_WITH_COMMAS}")
     require_distinct_names([name for name in header if name], where)
     numbered = ([str(index) for index in range(start, start + len(header))] for start in (0, 1))
     if header not in numbered and all(NUMBER.fullmatch(name.strip()) for name in header):

@@ -27,6 +27,7 @@ from pytest_draft.errors import DataError, LabelError, nearest_of, one_line
 
 __tracebackhide__ = True  # in a module's globals it covers all its frames, a dataclass's __init__ too
 
+_DECIMAL_COMMA = r"\s*[+-]?\d+,\d+\s*"
 _NUMBERS = (bool, int, float, Decimal, np.bool_, np.integer, np.floating)
 Model = Forest | RuleList
 
@@ -474,8 +475,14 @@ def _encoded(column: pd.Series[Any], where: str) -> NDArray[np.float32]:
     else:
         numeric = bool(pd.api.types.is_numeric_dtype(column.dtype)) and kind != "c"
     if not numeric:
-        holds = {"M": "dates", "m": "times", "c": "complex numbers"}.get(kind, "text")
-        raise DataError(f"{where} holds {holds}; give the data encoded as the model was trained")
+        holds = {"M": "dates", "m": "times", "c": "complex numbers"}.get(kind)
+        give = "the data encoded as the model was trained"
+        if holds is None:
+            texts = column[pd.to_numeric(column, errors="coerce").isna() & column.notna()].astype(str)
+            holds = f"text in {len(texts):,} of {len(column):,} cells"
+            if texts.str.fullmatch(_DECIMAL_COMMA).all():
+                holds, give = f"decimal commas in {len(texts):,} of {len(column):,} cells", "numbers with points"
+        raise DataError(f"{where} holds {holds}; give {give}")
     present = column.notna().to_numpy(dtype=np.bool_)
     values = np.full(len(column), np.nan)
     values[present] = parsed(

@@ -26,7 +26,7 @@ from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.reconstruct import log_posterior
 from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
-from pytest_draft.errors import InfeasibleError, OutOfTimeError
+from pytest_draft.errors import InfeasibleError, OutOfTimeError, one_line
 from pytest_draft.evaluate.threshold_check import missed_splits
 from pytest_draft.facts.identity import Identity
 from pytest_draft.facts.reconstruction import Reconstruction
@@ -86,15 +86,12 @@ def identify(
     if not missed:
         return Identity("confirmed", "the rows explain every count in the file")
     stranger = Identity(
-        "mismatch",
-        f"this forest was not trained on these rows: they miss its counts by {missed:,} (the right rows miss none)",
+        "mismatch", f"this forest was not trained on these rows: {_differ(forest, data.rows, f'{missed:,} counts')}"
     )
     if not problem.groups.ordered:
         return stranger
     if not problem.complete or (problem.cells.signature < 0).any():
-        return Identity(
-            "unknown", f"{stranger.why}; whether they do in another order is not known in so large a domain"
-        )
+        return Identity("unknown", _in_this_order(forest, data.rows, missed))
     cell = _cells_of(problem, leaves)
     if (cell < 0).any():
         return stranger
@@ -130,9 +127,7 @@ def identify_granted(
     missed = unexplained(forest, everyone, timebox)
     if not missed:
         return Identity("confirmed", "the rows explain every count in the file")
-    stranger = (
-        f"this forest was not trained on these rows: they miss its counts by {missed:,} (the right rows miss none)"
-    )
+    stranger = f"this forest was not trained on these rows: {_differ(forest, everyone.rows, f'{missed:,} counts')}"
     if (everyone.weight == everyone.weight[:, :1]).all():
         return Identity("mismatch", stranger)
     return Identity("unknown", f"{stranger}; {OR_IN_ANOTHER_ORDER}")
@@ -154,8 +149,8 @@ def identify_boosted(forest: Forest, everyone: KnownRows, timebox: TimeBox | Non
     if missed := unexplained(forest, everyone):
         return Identity(
             "mismatch",
-            f"this forest was not trained on these rows: they miss {missed:,} of its sums and counts (the right rows "
-            "miss none)",
+            "this forest was not trained on these rows: "
+            + _differ(forest, everyone.rows, f"{missed:,} of its sums and counts"),
         )
     found = Identity("confirmed", f"the rows explain every {what}")
     return identify_values(found, forest, everyone, None, timebox)
@@ -202,8 +197,41 @@ def identify_in_order(
     found = identify_granted(forest, everyone, timebox)
     if found.status != "unknown" or known_by_row:
         return found
-    because = found.why.removesuffix(f"; {OR_IN_ANOTHER_ORDER}")
-    return Identity("unknown", f"{because}; whether they do in another order is not known for numeric columns")
+    return Identity("unknown", _in_this_order(forest, everyone.rows, unexplained(forest, everyone, timebox)))
+
+
+def _in_this_order(forest: Forest, rows: Rows, missed: int) -> str:
+    """Say that rows do not explain a file as they come, where it is not known whether they do in another order."""
+    return f"in this order, these rows do not explain the file: {_differ(forest, rows, f'{missed:,} counts')}"
+
+
+def _differ(forest: Forest, rows: Rows, what: str) -> str:
+    """Say what of a file differs from what rows give, and what to do about it."""
+    mend = unlike(forest, rows) or "give the table exactly as fit() got it, with its rows in the same order"
+    return f"{what} differ (0 with the right rows); {mend}"
+
+
+def unlike(forest: Forest, rows: Rows) -> str | None:
+    """Say in words of the table why rows cannot be, or hardly are, those that a forest was trained on; None if unknown.
+
+    Parameters
+    ----------
+    rows : ndarray of float32, shape (n_rows, n_columns)
+        All given ones.
+    """
+    if forest.n_samples is not None and len(rows) != forest.n_samples:
+        return f"{forest.trained_on}, and the data have {len(rows):,}: give the rows it was trained on"
+    feature = np.concatenate([tree.feature[tree.left >= 0] for tree in forest.trees])
+    threshold = np.concatenate([tree.threshold[tree.left >= 0] for tree in forest.trees])
+    for column in np.unique(feature):
+        name = repr(one_line(forest.feature_names[column])) if forest.feature_names else f"column {column}"
+        values, tested = rows[:, column], threshold[feature == column]
+        present = values[~np.isnan(values)]
+        if len(present) and not ((tested >= present.min()) & (tested < present.max())).any():
+            return f"no threshold on {name} lies among its values: was it scaled or encoded differently before fit()?"
+        if empty := len(values) - len(present):
+            return f"{name} is empty in {empty:,} row{'s' * (empty != 1)}: was it filled before fit()?"
+    return None
 
 
 def identify_values(

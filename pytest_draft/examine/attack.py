@@ -30,7 +30,7 @@ TRUTH_IS_LIKELIER = "the training data explain the file better than all that it 
 
 def off_by(reconstruction: Reconstruction, what: str) -> str:
     """Say how far rebuilt rows are from what the file says, as why an attack did not converge."""
-    return f"its rows are off by {reconstruction.residual:,} from {what} (the right rows by 0)"
+    return f"{reconstruction.residual:,} {what} are still wrong (0 with the right rows)"
 
 
 @dataclass(frozen=True)

@@ -201,7 +201,7 @@ class BoostedAttack(_Boosted):
         limit, remedy = limits.attack_limit()
         reasons: tuple[str, ...] = ()
         if reconstruction.status == "not converged":
-            reasons = (limits.not_converged(off_by(reconstruction, "the sums and counts in the file")),)
+            reasons = (limits.not_converged(off_by(reconstruction, "of the sums and counts in the file")),)
         elif reconstruction.cut_short:
             reasons = (f"the attack was stopped after {limit}, so a better one may get closer; {remedy}",)
         if self._forest.classes is None:

@@ -111,7 +111,7 @@ class Counted(Attack):
         if likelier:
             reasons += (limits.not_converged(TRUTH_IS_LIKELIER),)
         if reconstruction.status == "not converged":
-            lacks = off_by(reconstruction, "the forest's counts")
+            lacks = off_by(reconstruction, "of the forest's counts")
             if not self._problem.groups.draws_known:
                 lacks = f"the leaves have no place for {reconstruction.residual:,} of its rows (the right rows all fit)"
             reasons += (limits.not_converged(lacks),)

@@ -14,7 +14,7 @@ from pathlib import Path
 from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import DraftError, InfeasibleError, NotCoveredError, OutOfTimeError
-from pytest_draft.evaluate.identity import OR_IN_ANOTHER_ORDER
+from pytest_draft.evaluate.identity import OR_IN_ANOTHER_ORDER, unlike
 from pytest_draft.examine.alternatives import SideSearches
 from pytest_draft.examine.attack import Attack
 from pytest_draft.examine.audit import audit, narrow_entropy, note_entropy
@@ -267,7 +267,7 @@ def _nothing_fits(inputs: Inputs | None, record: FlowRecord) -> str:
     """Say what it means that no dataset of the domain explains the file."""
     nothing = "no rows with values of its domain give its counts"
     if inputs is not None and inputs.data is not None and not record.facts.reasons:  # else the domain excludes rows
-        stranger = f"this forest was not trained on these rows: {nothing}"
+        stranger = f"this forest was not trained on these rows: {unlike(inputs.forest, inputs.data.rows) or nothing}"
         if inputs.knowledge is None:
             return stranger
         return f"{stranger} beside what the adversary knows of them; {OR_IN_ANOTHER_ORDER}"

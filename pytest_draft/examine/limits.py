@@ -130,7 +130,7 @@ class TimeLimits:
         """Say what the attack had spent when it ended, and what may get it further."""
         if not self._attack_was_ended():
             option = "--draft-budget" if self._effort is None else "--draft-effort"
-            return "its last search", f"another --draft-seed or more {option} may help"
+            return "its last search", f"more {option} or another --draft-seed may decide it"
         if self._effort is not None and not self.attack.clock_ended:
             return f"{self._effort:g} units of effort", "give it more with --draft-effort"
         return self._share(), "give it more with --draft-budget"
@@ -138,7 +138,7 @@ class TimeLimits:
     def not_converged(self, lacks: str) -> str:
         """Say that the attack did not converge, by what, and what may get it further."""
         limit, remedy = self.attack_limit()
-        return f"the attack did not converge in {limit}: {lacks}, so a better one may get closer; {remedy}"
+        return f"the attack did not get to the end in {limit}: {lacks}; {remedy}"
 
     def before_a_dataset(self) -> str:
         """Say what ended before there was a dataset."""

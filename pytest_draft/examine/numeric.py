@@ -61,7 +61,7 @@ class NumericAttack(Attack):
         limit, remedy = limits.attack_limit()
         reasons: tuple[str, ...] = ()
         if reconstruction.status == "not converged":
-            reasons = (limits.not_converged(off_by(reconstruction, "the forest's counts and thresholds")),)
+            reasons = (limits.not_converged(off_by(reconstruction, "of the forest's counts and thresholds")),)
         elif reconstruction.cut_short:
             reasons = (
                 f"the attack was stopped after {limit}, though there was more to find out, so a better one may get "

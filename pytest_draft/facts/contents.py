@@ -44,6 +44,9 @@ class Copy:
 CLASSES, COLUMN_NAMES = "its list of classes", "its list of column names"
 """Places of a `Rarest` that are no encoder's."""
 
+SPLIT_POINTS = "split_conditions of "
+"""How the places of a `SingleValues` begin that are what trees compare a column with, before its name."""
+
 
 @dataclass(frozen=True)
 class Rarest:

@@ -6,26 +6,27 @@ In go the arguments of ``python -m pytest_draft harden``, out come a file and an
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("model", help="a file that you trust (.joblib, .pkl, .skops): loading it runs the code in it")
-    parser.add_argument("output", help="the file to write (.joblib, .pkl)")
-    parser.add_argument(
-        "--level",
-        default="counts",
-        help="what to take out: none (clears bytes that nothing uses, which may hide data); seeds; counts (default: "
+    add = parser.add_argument
+    add("model", metavar="MODEL", help="file of joblib, pickle or skops; it is loaded, which runs what is in it")
+    add("output", metavar="OUTPUT", help="file to write (.joblib, .pkl)")
+    levels = (
+        "what to take out: none (clears bytes that nothing uses, which may hide data); seeds; counts (default: "
         "predictions stay as they are); decimals:N (class fractions in leaves are rounded); labels (leaves keep only "
-        "their label); each level includes those before it",
+        "their label); each level includes those before it"
     )
-    parser.add_argument(
+    add("--level", default="counts", help=levels)
+    add(
         "--data",
-        metavar="TABLE",
-        help="the training data (.csv, .parquet, .npz); without them thresholds stay as they are",
+        metavar="PATH",
+        help="all rows that it was trained on (CSV, Parquet, npz), to move thresholds off them",
     )
-    parser.add_argument("--target", metavar="COLUMN", help="the label column in the data")
-    parser.add_argument("--force", action="store_true", help="replace the output if it is there, never the model")
+    add("--target", metavar="NAME", help="name of the label column")
+    add("--force", action="store_true", help="replace the output if it is there, never the model")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -38,8 +39,9 @@ def run(arguments: argparse.Namespace) -> int:
     """
     from pytest_draft.errors import one_line
     from pytest_draft.foreign_text import in_shell
-    from pytest_draft.hardening.files import harden
+    from pytest_draft.hardening.files import harden, require_no_booster_file
 
+    require_no_booster_file(Path(arguments.model))
     print(f"Loading {one_line(arguments.model)}, which runs the code in it: give only files that you trust")
     result = harden(
         arguments.model,

@@ -18,7 +18,7 @@ from pytest_draft.data.files import parsed
 from pytest_draft.data.tables import Table, read_table
 from pytest_draft.errors import DataError, UsageError, known_are, one_line
 from pytest_draft.hardening.level import DEFAULT, level_of
-from pytest_draft.hardening.model import hardened_through
+from pytest_draft.hardening.model import NO_BOOSTER, hardened_through
 from pytest_draft.hardening.result import Hardened
 from pytest_draft.output import replacing
 
@@ -80,6 +80,8 @@ def harden(
     wanted = level_of(level)
     place = Path(output)
     source = Path(model) if isinstance(model, str | os.PathLike) else None
+    if source is not None:
+        require_no_booster_file(source)
     _require_writable(place, source, force)
     if isinstance(data, str | os.PathLike) and place.exists() and Path(data).exists() and place.samefile(data):
         raise UsageError(f"{one_line(place)}: this is the data's file; give another name")
@@ -96,6 +98,17 @@ def harden(
         _, result = hardened_through(model, wanted, rows, target, saved)
         _require_writable(place, source, force)
     return replace(result, path=os.fspath(output), notes=notes)
+
+
+def require_no_booster_file(path: Path) -> None:
+    """Refuse a file that a booster has written itself, before it is read.
+
+    Raises
+    ------
+    DataError
+    """
+    if path.suffix.lower() in (".json", ".ubj", ".txt", ".cbm"):
+        raise DataError(f"{one_line(path)}: a file of boosted trees {NO_BOOSTER}")
 
 
 def load(path: Path) -> tuple[Any, tuple[str, ...]]:

@@ -141,6 +141,13 @@ _BOOSTERS = {
 """How the names of classes of boosted trees begin, by the package that they are from."""
 
 
+NO_BOOSTER = (
+    "is not hardened: each leaf's value is an equation in the rows that reached it, and predictions need it; train it "
+    "with fewer and shallower trees, or harden a random forest, extra trees or a decision tree in its place"
+)
+"""Why boosted trees are refused, after a name."""
+
+
 def _require_no_booster(model: object) -> None:
     """Refuse boosted trees anywhere in a model: what gives rows back is what answers with.
 
@@ -152,11 +159,7 @@ def _require_no_booster(model: object) -> None:
         kind = type(found.value)
         beginnings = _BOOSTERS.get(kind.__module__.partition(".")[0], ())
         if kind.__name__.startswith(beginnings) and hasattr(found.value, "predict"):
-            raise DataError(
-                f"a {one_line(kind.__name__, 60)} is not hardened: each leaf's value is an equation in the rows that "
-                "reached it, and predictions need it; train it with fewer and shallower trees, or harden a random "
-                "forest, extra trees or a decision tree in its place"
-            )
+            raise DataError(f"a {one_line(kind.__name__, 60)} {NO_BOOSTER}")
 
 
 @dataclass(frozen=True, eq=False)

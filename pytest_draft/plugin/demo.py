@@ -29,8 +29,9 @@ the diagnosis), then attacked as a stranger with only the file would.
   default.joblib is RandomForestClassifier() as scikit-learn ships it: its file
     gives back the patients' rows, so its checks fail, and pytest ends with
     exit status 1. That is right: this file must not be released.
-  shallow.joblib has 5 trees of depth 2: what can be rebuilt from it is no
-    closer to these patients than other patients are, so it passes.
+  shallow.joblib has 5 trees of depth 2: our attack gets no closer to these
+    patients than other patients are, and no attacker considered gets past a
+    limit, so it passes.
 Judge your own:
   pytest --draft-forest model.joblib --draft-data train.csv --draft-target LABEL"""
 

@@ -20,7 +20,7 @@ from pytest_draft.plugin.fixtures import (  # noqa: F401  (pytest finds fixtures
     draft_result,
     draft_training_data,
 )
-from pytest_draft.plugin.options import add_options, is_active, is_distributed
+from pytest_draft.plugin.options import add_options, is_active, is_distributed, require_models
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -66,10 +66,10 @@ def pytest_make_collect_report(
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Check markers, and parametrise the fixtures over forests and adversaries."""
     markers = list(metafunc.definition.iter_markers(marks.NAME))
+    test = metafunc.definition.nodeid
     for marker in markers:
-        marks.checked(marker)
+        marks.checked(marker, test)
     if markers and "draft_result" not in metafunc.fixturenames:
-        test = metafunc.definition.nodeid
         pytest.fail(f"{test}: marked {marks.NAME}: add draft_result to the test's arguments", pytrace=False)
     if not {"draft_forest", "draft_adversary"} & set(metafunc.fixturenames):
         return
@@ -84,6 +84,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "draft_adversary" in metafunc.fixturenames:
         names = [distinct(adversary) for adversary in session.adversaries]
         metafunc.parametrize("draft_adversary", session.adversaries, ids=names, indirect=True, scope="session")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Refuse data for models in a run that judges none, before anything is deselected."""
+    require_models(config, items)
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

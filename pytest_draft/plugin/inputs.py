@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,9 +43,14 @@ def expanded(path: Path) -> list[Path]:
     found = [path] if exists(path) else []
     if glob.has_magic(str(path)):  # also where a file has this very name: it must not hide those that are meant
         found = list(dict.fromkeys((*found, *matching(str(path)))))
+    if not found and (url := re.search(r"(?:^|[/\\])[a-z][a-z0-9+]+:[/\\]", str(path))):
+        named = str(path)[url.start() :].lstrip(os.sep)
+        raise UsageError(f"{named!r} is a URL, which is not read: download the file first")
     if not found:
         raise UsageError(f"no file matches {str(path)!r}")
     for match in found:
+        if match.is_dir():
+            raise UsageError(f"{str(match)!r} is a folder: name a file in it, or all as {str(match / '*')!r}")
         if not is_file(match):
             raise UsageError(f"{str(match)!r} is not a regular file")
     return list(dict.fromkeys(map(absolute, found)))

@@ -30,8 +30,8 @@ def registered() -> str:
     return f"{NAME}{signature}: {reconstruction_budget.__doc__}"
 
 
-def checked(marker: pytest.Mark) -> Budgets:
-    """Return a marker's budgets, or stop the collection of its test with one line."""
+def checked(marker: pytest.Mark, test: str) -> Budgets:
+    """Return the budgets of a marker of a test, or stop the collection of that with one line."""
     from pytest_draft.errors import PolicyError
     from pytest_draft.policy.policy import budgets_of_marker
 
@@ -40,7 +40,7 @@ def checked(marker: pytest.Mark) -> Budgets:
             raise PolicyError(f"{NAME} takes keyword arguments only")
         return budgets_of_marker(marker.kwargs)
     except PolicyError as error:
-        pytest.fail(str(error), pytrace=False)
+        raise pytest.fail.Exception(f"{test}: {error}", pytrace=False) from None
 
 
 def policy_of(item: pytest.Item, explicit: Policy | None) -> Policy | None:
@@ -50,5 +50,5 @@ def policy_of(item: pytest.Item, explicit: Policy | None) -> Policy | None:
     policy = explicit
     for marker in item.iter_markers(NAME):
         base = policy or Policy(MARKER, f"marker of {item.nodeid}", {})
-        policy = base.tightened(checked(marker))
+        policy = base.tightened(checked(marker, item.nodeid))
     return policy

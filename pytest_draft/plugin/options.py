@@ -1,14 +1,13 @@
 """Registers the options, and says whether any of them activates the gate.
 
-Imported by every pytest run: it imports nothing.
+Imported by every pytest run: it imports pytest alone.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-if TYPE_CHECKING:
-    import pytest
+import pytest
 
 REPORT_TYPES = {
     "json": "draft-report.json",
@@ -174,6 +173,19 @@ def add_options(parser: pytest.Parser) -> None:
 def is_active(config: pytest.Config) -> bool:
     """Return whether the command line asks for the models' own items."""
     return any(config.getoption(f"draft{name}") for name in ("", "_forest", "_manifest", "_demo"))
+
+
+def require_models(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
+    """Refuse data for models where nothing in the run judges any.
+
+    Raises
+    ------
+    pytest.UsageError
+    """
+    given = [name for name in ("data", "target", "holdout") if config.getoption(f"draft_{name}") is not None]
+    own_tests = any(name.startswith("draft_") for item in items for name in getattr(item, "fixturenames", ()))
+    if given and not own_tests and not is_active(config):
+        raise pytest.UsageError(f"--draft-{given[0]}: no model is judged in this run: add --draft-forest FILE")
 
 
 def is_strict(config: pytest.Config) -> bool:

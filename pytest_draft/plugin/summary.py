@@ -22,7 +22,7 @@ from pytest_draft.plugin.manifest import SUFFIXES
 from pytest_draft.plugin.options import FLEET_TYPES
 from pytest_draft.plugin.records import Records
 from pytest_draft.plugin.session import GateSession
-from pytest_draft.plugin.table import table
+from pytest_draft.plugin.table import failing_markers, table
 from pytest_draft.report import measured, wording
 from pytest_draft.report.canonical import with_hash
 from pytest_draft.report.document import document, undecide_changed, undecide_partial
@@ -116,7 +116,8 @@ class Summary:
         shown = sorted(results, key=lambda one: VERDICTS.index(one["verdict"]))[:MOST_SHOWN]
         left_out = len(results) - len(shown)
         results = shown if left_out else results
-        for line in table(results, terminal.config.get_terminal_writer().fullwidth) if results else []:
+        width, not_run = terminal.config.get_terminal_writer().fullwidth, len(self.report["not_run"])
+        for line in table(results, width, not_run) if results else []:
             terminal.line(line)
         if left_out:
             where = "see the reports" if self.session.settings.reports else "see them with --draft-report=fleet-html"
@@ -146,10 +147,8 @@ class Summary:
     def _of_run(self) -> Iterator[str]:
         """Yield what is to be said of the whole run."""
         if not_run := self.report["not_run"]:
-            so = "" if self.report["verdict"] == "failed" else ", so the verdict is inconclusive"
-            fails = ", which fails the run" if self.fails else ""
             more = f" and {len(not_run) - MOST_SHOWN:,} more" if len(not_run) > MOST_SHOWN else ""
-            yield f"not run{so}{fails}: {', '.join(not_run[:MOST_SHOWN])}{more}"
+            yield f"{_of_not_run(not_run, self)}: {', '.join(not_run[:MOST_SHOWN])}{more}"
         manifest = self.session.settings.manifest
         if manifest is not None and manifest.passed_over:
             linked = [path for path in manifest.passed_over if path.is_dir()]
@@ -167,6 +166,19 @@ class Summary:
         for kind, path in self.session.settings.reports:
             problem = self.not_written.get(path)
             yield f"{kind} report: {self.session.shown(path)}" + (f" was not written ({problem})" if problem else "")
+
+
+def _of_not_run(not_run: Sequence[str], summary: Summary) -> str:
+    """Say what follows from checks that did not run, and how to allow it where that can be allowed."""
+    were = f"{wording.counted(len(not_run), 'check')} {'was' if len(not_run) == 1 else 'were'} not run"
+    if summary.report["verdict"] == "failed":
+        return were
+    if not summary.fails:
+        return f"{were}, so the run is inconclusive (exit status 0)"
+    if summary.session.settings.strict:
+        return f"{were}, so this run cannot pass (exit status 1)"
+    way = "while you work, set draft_allow_not_run = true in the ini file, or leave out --draft"
+    return f"{were}, so this run cannot pass (exit status 1; {way})"
 
 
 def _updated(config: pytest.Config, report: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
@@ -235,6 +247,8 @@ def _sentences(result: dict[str, Any], shown_as_failures: Collection[str], mixed
         Whether not all checks of the run were asked for by the same policy or marker.
     """
     lines, reasons, left_out = [], result["reasons"], dict[str, list[str]]()
+    if markers := failing_markers(result):
+        lines.append(f"failed by the marker of {', '.join(markers)}, and not by its own checks")
     undecided: dict[str, list[str]] = {"undecided: ": [], "warnings: ": []}
     for check in result["checks"]:
         stops = wording.stops(result, check)

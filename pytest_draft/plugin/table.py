@@ -7,6 +7,7 @@ from typing import Any
 
 from pytest_draft.errors import one_line
 from pytest_draft.report.measured import error_text, number
+from pytest_draft.report.wording import file_of, standing
 
 _HEADINGS = (
     "forest",
@@ -26,7 +27,7 @@ _BY_WORTH = ("forest", "adversary", "decided by", "time", "singled out", "certai
 _GAP = "  "
 
 
-def table(results: Sequence[dict[str, Any]], width: int) -> list[str]:
+def table(results: Sequence[dict[str, Any]], width: int, not_run: int = 0) -> list[str]:
     """Return a line for each result; what has no room there stands below it, indented.
 
     Parameters
@@ -35,8 +36,10 @@ def table(results: Sequence[dict[str, Any]], width: int) -> list[str]:
         Of a report.
     width : int
         Columns of the terminal. Only a name, or what is always shown, can be wider.
+    not_run : int
+        Checks of the run that did not run, so that no model of it is simply passed.
     """
-    rows = [dict(zip(_HEADINGS, _cells(result), strict=True)) for result in results]
+    rows = [dict(zip(_HEADINGS, (*_cells(result), _verdict(result, not_run)), strict=True)) for result in results]
     widths = {name: max(len(name), *(len(row[name]) for row in rows)) for name in _HEADINGS}
     shown = set(_ALWAYS)
     for name in _BY_WORTH:
@@ -85,19 +88,31 @@ def _cells(result: dict[str, Any]) -> tuple[str, ...]:
         _certain(metrics),
         "-" if (decided := result.get("decided_by")) is None else f"{decided['rule']} ({decided['seconds']:.1f} s)",
         f"{result['seconds']:.1f} s" + " (cached)" * result["cached"],
-        _verdict(result),
     )
 
 
-def _verdict(result: dict[str, Any]) -> str:
-    """Return a verdict in one or two words; nothing has passed where a policy only warns, and of each of its checks."""
+def _verdict(result: dict[str, Any], not_run: int) -> str:
+    """Return a verdict in a few words; nothing has passed where a policy only warns, and of each of its checks."""
     if result["verdict"] != "passed":
-        return str(result["verdict"]).upper()
-    return "passed" if any(check["result"] == "passed" for check in result["checks"]) else "only warnings"
+        return str(result["verdict"]).upper() + " by a marker" * bool(failing_markers(result))
+    waived = sum(standing(check) == "waived" for check in result["checks"])
+    besides = [f"{waived:,} waived"] * bool(waived) + [f"{not_run:,} not run"] * bool(not_run)
+    passed = "passed" if any(check["result"] == "passed" for check in result["checks"]) or waived else "only warnings"
+    return passed + (f" ({', '.join(besides)})" if besides else "")
+
+
+def failing_markers(result: dict[str, Any]) -> list[str]:
+    """Return the tests whose markers alone let a model fail, whose own checks have run and have not failed."""
+    own = f"{file_of(result['artifact'])}::"
+    by_item = [(check["item"], standing(check) == "failed") for check in result["checks"]]
+    ours = [failed for item, failed in by_item if item.startswith(own)]
+    return [] if any(ours) or not ours else list(dict.fromkeys(item for item, failed in by_item if failed))
 
 
 def _certain(metrics: dict[str, Any]) -> str:
     """Return how many rows are proved to be in every dataset that explains the file."""
     if metrics["certain_rows"] is None:
         return "-"
-    return f"{metrics['certain_rows']:,}" if metrics["certain_rows_exact"] else f"at least {metrics['certain_rows']:,}"
+    if metrics["certain_rows_exact"]:
+        return f"{metrics['certain_rows']:,}"
+    return f"at least {metrics['certain_rows']:,}" if metrics["certain_rows"] else "not finished"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,8 +19,6 @@ class Bar:
     at: float
     said: str
     """What is allowed, as it stands in a sentence behind what was found."""
-    form: str = ".4f"
-    """How numbers are written; those of rows (``,``) are whole."""
     fails: Literal["above", "at most", "below"] = "above"
     """Which figures cross it."""
     rounding: float = 0.0
@@ -59,11 +56,8 @@ class Bar:
         lower, upper = figure if isinstance(figure, tuple) else (figure, figure)
         nearest, farthest = (lower, upper) if self.fails == "above" else (upper, lower)
         if surely or self.crossed_by(nearest):
-            at = math.floor(self.at + 1e-9) if self.form == "," else self.at
-            over = format(max(0, nearest - at if self.fails == "above" else at - nearest), self.form)
-            crossed = f", crossed by {over}" if over.strip("0.%") else ""
             close = not (surely or self.by_proof) and self.close_to(nearest)
-            return Outcome("failed", f"{failed or passed}; {self.said}{crossed}", remedy, close)
+            return Outcome("failed", f"{failed or passed}; {self.said}", remedy, close)
         if self.crossed_by(farthest):
             return Outcome("inconclusive", f"{between}; {self.said}")
         return Outcome("passed", f"{passed}; {self.said}", close=self.close_to(farthest))

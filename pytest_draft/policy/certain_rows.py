@@ -20,7 +20,7 @@ def check(examination: Examination, thresholds: Thresholds) -> Outcome:
         return Outcome("inconclusive", why or "on such a file, the attack proves no single rows")
     rows = f"{proved:,} row{'s are' if proved != 1 else ' is'} in the training data"
     shown, least = f"the file alone proves that {rows}", f"the file alone proves that at least {rows}"
-    bar = Bar(most, f"the policy allows at most {most:,}", ",", by_proof=True)
+    bar = Bar(most, f"limit: {most:,}", by_proof=True)
     if examination.reasons and not bar.crossed_by(proved):
         return Outcome("inconclusive", "; ".join(examination.reasons))
     remedy = f"{smaller(examination.artifact)}, so that other datasets explain the file too, and judge the new file"

@@ -58,9 +58,7 @@ def _against(compared: NowAndEarlier, key: str, allowed: float) -> Outcome:
         return Outcome("inconclusive", f"{metric.what} is not known {where}, so {key} cannot be judged")
     now, before = compared.now[metric.name], compared.before[metric.name]
     least, most = (before[0] - now[1], before[1] - now[0]) if metric.fall else (now[0] - before[1], now[1] - before[0])
-    bar = Bar(
-        allowed, f"{key} allows {'a drop' if metric.fall else 'a rise'} of {allowed:g}", ".4g", rounding=_ROUNDING
-    )
+    bar = Bar(allowed, f"{key} allows {'a drop' if metric.fall else 'a rise'} of {allowed:g}", rounding=_ROUNDING)
     sentence = f"{metric.what} is {_shown(metric, now)}, and was {_shown(metric, before)} in the earlier report"
     if bar.crossed_by(most) and not bar.crossed_by(least):
         return Outcome("inconclusive", f"{sentence}; {bar.said}, and whether it was crossed is not known")

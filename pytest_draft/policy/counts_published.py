@@ -29,14 +29,14 @@ _KEEP_BOOSTED = (
 )
 
 _HARDEN = (
-    "write a copy without them with python -m pytest_draft harden, and judge the copy; or release predictions in place "
-    "of the file"
+    "write a copy without the counts with python -m pytest_draft harden, and judge the copy; or release predictions in "
+    "place of the file"
 )
 
 _STANDS = {
-    "confirmed": "; the given training data fit that",
-    "order differs": "; the given training data fit that",
-    "mismatch": "; the given training data contradict that",
+    "confirmed": "; your table agrees with it",
+    "order differs": "; your table agrees with it",
+    "mismatch": "; your table contradicts it",
 }
 
 
@@ -52,7 +52,7 @@ def check(examination: Examination, thresholds: Thresholds) -> Outcome:
         return _without_counts(published)
     where = "rule" if artifact.n_trees is None else f"node of {artifact.n_trees:,} tree{'s' * (artifact.n_trees != 1)}"
     stands = None if findings is None else _STANDS.get(findings.identity.status)
-    stands = stands or "; whether the given training data fit that is not known"
+    stands = stands or "; whether your table agrees with it is not known"
     if published.counts in _OF_BOOSTED:
         return Outcome(
             "failed", f"the file stores {_OF_BOOSTED[published.counts]} at every {where}{stands}", _KEEP_BOOSTED

@@ -12,7 +12,7 @@ from pytest_draft.policy.rule import Key, NotApplicable, Outcome, Rule, Threshol
 def check(examination: Examination, thresholds: Thresholds) -> Outcome:
     """Fail when a larger share of the rows is proved: to whoever knows all others, or by the file alone."""
     bar = thresholds["max_determined_share"]
-    allowed = Bar(bar, f"the policy lets a file determine at most {bar:.1%}", ".1%", by_proof=True)
+    allowed = Bar(bar, f"limit: {bar:.1%}", by_proof=True)
     outcome = _judged(examination, allowed)
     if outcome.result == "passed" and (examination.doubts or CUT_SHORT in examination.shortfalls):
         return Outcome("inconclusive", "; ".join(dict.fromkeys(examination.reasons)))
@@ -29,7 +29,7 @@ def _judged(examination: Examination, allowed: Bar) -> Outcome:
         rows = f"{proved:,} of {findings.n_rows:,} rows ({share:.1%})"
         return allowed.judge(share, f"the file alone proves {rows}: every dataset that explains it has them")
     if informed is not None:
-        shown = f"knowing all other rows, an attacker can work out {_told(informed)} with certainty"
+        shown = f"somebody who knows all rows but one reads that one out of the file with certainty: {_told(informed)}"
         bounds = informed.least_determined_rows, informed.most_determined_rows
         return as_known(examination, informed, allowed.judge(bounds, shown, between=shown))
     why = examination.not_informed or "; ".join(dict.fromkeys(examination.reasons))
@@ -53,7 +53,7 @@ def _told(informed: Informed) -> str:
     if informed.rows == informed.of_rows:
         return f"{informed.told_rows:.1%} of the rows"
     bounds = f"{informed.least_determined_rows:.1%} to {informed.most_determined_rows:.1%} of all"
-    return f"{informed.told_rows:.1%} of {informed.rows:,} rows, drawn at random ({bounds}),"
+    return f"{informed.told_rows:.1%} of {informed.rows:,} rows, drawn at random ({bounds})"
 
 
 RULE = Rule(
@@ -65,8 +65,7 @@ RULE = Rule(
     attack=True,
     unless=(NotApplicable.NOISE, NotApplicable.OTHERS_KNOWN, NotApplicable.FREQUENCIES),
     rationale=(
-        "Where a file determines its rows, they are in it, whether or not an attack of today gets them out: what is "
-        "published cannot be taken back. It is proved, row by row, to somebody who knows all other rows: it says that "
-        "the file holds the data, not that all rows together are the only ones."
+        "If only one row fits the file beside all others, the row is in the file, even if nobody gets it out today. "
+        "Tested row by row, for somebody who knows the others."
     ),
 )

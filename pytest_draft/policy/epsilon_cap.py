@@ -22,7 +22,7 @@ def check(artifact: ArtifactFacts, thresholds: Thresholds) -> Outcome:
 
 
 def _against(name: str, declared: float, most: float) -> Outcome:
-    bar = Bar(most, f"max_{name} allows at most {most:g}", ".4g")
+    bar = Bar(most, f"max_{name} allows at most {most:g}")
     return bar.judge(declared, f"the file declares {name} {declared:g}")
 
 

@@ -9,9 +9,10 @@ from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.informed import CUT_SHORT, Informed
 from pytest_draft.policy.bar import Bar
 from pytest_draft.policy.ideal import ADDED
-from pytest_draft.policy.rule import Key, NotApplicable, Outcome, Rule, Thresholds, combined
+from pytest_draft.policy.rule import Key, NotApplicable, Outcome, Rule, Thresholds, combined, first_speaks
 
 _ROUNDING = 1e-9  # errors are sums of fractions
+_WHO = "somebody who knows all rows but one"
 
 
 def check(examination: Examination, thresholds: Thresholds) -> Outcome:
@@ -22,7 +23,7 @@ def check(examination: Examination, thresholds: Thresholds) -> Outcome:
         return Outcome("inconclusive", why or _not_known(examination))
     outcomes = []
     if (share := thresholds.get("max_error_of_split_half")) is not None:
-        outcomes += [_error(found, on, share) for found, on in _judged(examination, informed)]
+        outcomes.append(first_speaks([_error(found, on, share) for found, on in _judged(examination, informed)]))
     if (share := thresholds.get("max_row_error_of_without_file")) is not None:
         outcomes.append(_row_by_row(informed, share))
     if (share := thresholds.get("max_told_rows_share")) is not None:
@@ -61,21 +62,18 @@ def _error(informed: Informed | None, on: str, share: float) -> Outcome:
     others = informed.split_half_error
     without = min(informed.matched_error_without_file, informed.without_file * others)
     reached = min(informed.matched_error, without)
-    at, base, where_from = share * others, 0.0, f"{share:g} x {others:.4f}, that of other rows like these"
+    at, base, where_from = share * others, 0.0, f"{share:g} x {others:.4f}, what other rows like these get"
     if (1 - ADDED) * without < at:
         at, base = (1 - ADDED) * without, without
-        where_from = f"{1 - ADDED:g} x {without:.4f}, what somebody gets without the file"
+        where_from = f"{1 - ADDED:g} x what they get without the file"
     shown = (
-        f"knowing all other rows, an attacker guesses each row with an error of {reached:.4f} after "
-        f"matching{on}{_sample_note(informed)}; without the file: {without:.4f}"
+        f"{_WHO} rebuilds that one with an error of {reached:.4f}{on}{_sample_note(informed)}; "
+        f"without the file: {without:.4f}"
     )
-    if not on:
-        shown += f" (row by row: {informed.error:.4f}, and {informed.error_without_file:.4f} without)"
-    fails_at = f"the check fails at {at:.4f} or less ({where_from})"
-    bar = Bar(at, fails_at, fails="at most", rounding=_ROUNDING, base=base)
+    bar = Bar(at, f"limit: {at:.4f} ({where_from})", fails="at most", rounding=_ROUNDING, base=base)
     if reached >= (1 - ADDED) * without:
-        helps = f"{shown}, so the file helps by at most a tenth after matching; {bar.said}"
-        return Outcome("passed", helps, close=bar.close_to(reached))
+        helps = "helps by at most a tenth" if reached < without else "does not help"
+        return Outcome("passed", f"{shown}, so the file {helps}", close=bar.close_to(reached))
     return bar.judge(reached, shown)
 
 
@@ -83,18 +81,16 @@ def _row_by_row(informed: Informed, share: float) -> Outcome:
     """Judge guesses of each row beside the row itself, which no matching pairs with another one."""
     at = share * informed.error_without_file
     shown = (
-        f"knowing all other rows, an attacker guesses each row with an error of {informed.error:.4f}, row by row"
+        f"{_WHO} guesses that one, each beside the row itself, with an error of {informed.error:.4f}"
         f"{_sample_note(informed)}; without the file: {informed.error_without_file:.4f}"
     )
-    return Bar(at, f"the check fails at {at:.4f} or less ({share:g} x that)", fails="at most").judge(
-        informed.error, shown
-    )
+    return Bar(at, f"limit: {at:.4f} ({share:g} x that)", fails="at most").judge(informed.error, shown)
 
 
 def _determined(informed: Informed, share: float) -> Outcome:
     shown = (
-        f"knowing all other rows, an attacker can work out {informed.told_rows:.1%} of the rows with certainty"
-        f"{_sample_note(informed)}, and {informed.told_values:.1%} of the values"
+        f"{_WHO} reads that one out of the file with certainty: {informed.told_rows:.1%} of the rows"
+        f"{_sample_note(informed)}, {informed.told_values:.1%} of the values"
     )
     return _beyond(shown, "rows", informed.told_rows, informed.near_rows_without_file, share, by_proof=True)
 
@@ -103,18 +99,18 @@ def _exact(informed: Informed, share: float) -> Outcome:
     if (reached := informed.exact_numeric) is None:
         return Outcome("inconclusive", "how many numbers somebody guesses exactly who knows all others is not known")
     sampled = _sample_note(informed)
-    shown = f"knowing all other rows, an attacker guesses {reached:.1%} of the numeric values exactly{sampled}"
-    return _beyond(shown, "values", reached, informed.exact_numeric_without_file or 0.0, share)
+    shown = f"{_WHO} guesses {reached:.1%} of its numbers exactly{sampled}"
+    return _beyond(shown, "numbers", reached, informed.exact_numeric_without_file or 0.0, share)
 
 
 def _beyond(shown: str, what: str, reached: float, guessed: float, share: float, *, by_proof: bool = False) -> Outcome:
     """Judge a share beside that of the same guesses without the file: so much of the rest is allowed."""
     most = guessed + share * (1 - guessed)
     allowed = (
-        f"the policy allows at most {most:.1%} (the {guessed:.1%} of the {what} that are guessed without the file, and "
-        f"{100 * share:g} % of the rest)"
+        f"limit: {most:.1%} (the {guessed:.1%} of the {what} that are guessed without the file, and {100 * share:g} % "
+        "of the rest)"
     )
-    return Bar(most, allowed, ".1%", base=guessed, by_proof=by_proof).judge(reached, shown)
+    return Bar(most, allowed, base=guessed, by_proof=by_proof).judge(reached, shown)
 
 
 def as_known(examination: Examination, informed: Informed, outcome: Outcome) -> Outcome:
@@ -124,10 +120,10 @@ def as_known(examination: Examination, informed: Informed, outcome: Outcome) -> 
     but = f"but that takes somebody who knows {_not_told(examination)}"
     published = examination.artifact.published
     if published is not None and published.seeded and Adversary.parse(examination.case.adversary).name != "published":
-        seeds = f"follow from its random_state, {published.found}" if published.found is not None else "are in the file"
-        return Outcome(
-            "inconclusive", f"{outcome.sentence}; {but}: the seeds {seeds}, and what else they tell is not known"
-        )
+        seeds, mend = "the file's seeds", "set them to None"
+        if published.found is not None:
+            seeds, mend = f"random_state={published.found} can be guessed, which", "train with random_state=None"
+        return Outcome("inconclusive", f"{outcome.sentence}; {but}: {seeds} may give that away; {mend}")
     return Outcome("passed", f"{outcome.sentence}; {but}, and the file does not tell")
 
 
@@ -145,17 +141,17 @@ RULE = Rule(
     needs=Examination,
     keys={
         "max_error_of_split_half": Key.error(
-            "fail when whoever knows all other rows guesses each within this share of the split-half error"
+            "fail when somebody who knows all rows but one guesses it with at most this share of the split-half error"
         ),
         "max_row_error_of_without_file": Key.error(
-            "fail when whoever knows all other rows guesses each, row by row, within this share of their error without "
+            "fail when their guess of each row, beside the row itself, has at most this share of their error without "
             "the file"
         ),
         "max_told_rows_share": Key.share(
-            "fail when whoever knows all others is told a larger share whole of the rows not guessed without the file"
+            "fail when the file completes more than this share of the rows to somebody who knows the others"
         ),
         "max_exact_values_share": Key.share(
-            "fail when whoever knows all others guesses more numbers exactly, of those not guessed without the file",
+            "fail when more than this share of the numbers is guessed exactly only with the file",
             unless=(NotApplicable.NO_NUMBERS,),
         ),
     },

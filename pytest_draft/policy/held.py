@@ -9,7 +9,7 @@ from pytest_draft.facts.ambiguity import Ideal
 from pytest_draft.facts.findings import WITH_LABELS, Findings, Part
 from pytest_draft.policy.bar import Bar
 from pytest_draft.policy.ideal import of_bits
-from pytest_draft.policy.rule import Outcome, Thresholds, combined
+from pytest_draft.policy.rule import Outcome, Thresholds, first_speaks
 
 _WITH_LABELS = "_with_labels"
 
@@ -39,7 +39,7 @@ class Held:
 
 def by_attack(held: Sequence[Held]) -> Outcome:
     """Return the gravest of what is said of the attack."""
-    return combined([one.attack for one in held])
+    return first_speaks([one.attack for one in held])
 
 
 def by_best_attack(findings: Findings, held: Sequence[Held], converged: bool) -> Outcome:
@@ -50,7 +50,7 @@ def by_best_attack(findings: Findings, held: Sequence[Held], converged: bool) ->
             outcomes.append(one.attack if converged else _unless_converged(one.attack))
         else:
             outcomes.append(first_passed(one.best or (one.attack,)))
-    return combined(outcomes)
+    return first_speaks(outcomes)
 
 
 def first_passed(outcomes: Sequence[Outcome]) -> Outcome:

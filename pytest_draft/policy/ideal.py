@@ -215,7 +215,7 @@ def error_of_ideal(attack: Outcome, bar: Bar, ideal: Ideal, reached: float) -> O
     if _too_high(ideal, reached):
         return _distrusted(attack, f"an error of {ideal.least_error:.4f}")
     best, *each = [_Gets(one.least_error, one.error_without_file) for one in (ideal, *(ideal.attackers or (ideal,)))]
-    words = _Words("get as close as", "gets closer than", *2 * ("{:.4f}".format,))
+    words = _Words("may get as close as", "gets closer than", *2 * ("{:.4f}".format,))
     return _of_attackers(attack, replace(bar, rounding=_ROUNDING), best, each, words, missing=lambda error: error)
 
 
@@ -228,7 +228,7 @@ def rows_of_ideal(attack: Outcome, bar: Bar, ideal: Ideal, part: Part) -> Outcom
         return _distrusted(attack, f"{_fewer(ideal.most_perfect_rows)} rows")
     attackers = (ideal, *(ideal.attackers or (ideal,)))
     best, *each = [_Gets(one.most_perfect_rows, one.perfect_rows_without_file) for one in attackers]
-    words = _Words("rebuild", "rebuilds more than", _fewer, _more)
+    words = _Words("may rebuild", "rebuilds more than", _fewer, _more)
     bar = replace(bar, rounding=_ROUNDING)
     return _of_attackers(attack, bar, best, each, words, missing=lambda rows: part.n_rows - rows)
 
@@ -269,21 +269,20 @@ def _of_attackers(
     added = [one for one in crossing if gains(one, ADDED)]
     if attack.result != "passed" or added:
         nearest = min(added, default=best, key=lambda one: missing(one.with_file))
-        beside = "" if nearest.without is None else f" (without the file: {words.passing(nearest.without)})"
-        may = f"a better attack might {words.may} {words.crossing(nearest.with_file)}{beside}"
+        may = f"the best possible attack {words.may} {words.crossing(nearest.with_file)}, so no answer"
         return Outcome("inconclusive", f"{attack.sentence}; {may}")
-    said = f"{attack.sentence}; none of the attackers considered {words.passes} {words.passing(best.with_file)}"
+    said = f"{attack.sentence}; no attacker considered {words.passes} {words.passing(best.with_file)}"
     if crossing:
         pairs = [(words.crossing(one.with_file), words.passing(one.without or 0.0)) for one in crossing]
         listed = ", ".join(f"{reached} with it, {guessed} without" for reached, guessed in pairs)
-        said += f"; whoever gets past the threshold gets nearly as far without the file ({listed})"
+        said += f"; whoever gets past the limit gets nearly as far without the file ({listed})"
     nearly = [one for one in each if one in crossing or bar.close_to(one.with_file)]
     close = attack.close or any(gains(one, (1 - CLOSE) * ADDED) for one in nearly)
     return Outcome("passed", said, close=close)
 
 
 def _distrusted(attack: Outcome, thought: str) -> Outcome:
-    why = f"nobody considered was expected to get past {thought}, so that limit is wrong, and no pass rests on it"
+    why = f"nobody considered was expected to get past {thought}, so this expectation is wrong, and no pass rests on it"
     return Outcome("inconclusive", f"{attack.sentence}; {why}")
 
 
@@ -294,19 +293,19 @@ def of_bits(findings: Findings) -> list[Outcome]:
     most = max(counted, default=0.0)
     if not known or most >= ENOUGH_BITS:
         return []
-    many, needed = f"2^{most:.0f}" if most >= 1 else "2", f"a pass needs 2^{ENOUGH_BITS:.0f}"
+    many = f"{f'2^{most:.0f}' if most >= 1 else '2'} tables" if most else "one table (yours)"
+    needed = f"for a pass, at least 2^{ENOUGH_BITS:.0f} must be known"
     if not all(found.bits_ended for found in known):
-        when = f"when {many} datasets were known to" if most else "before it was counted how many datasets"
-        why = f"the time ran out {when} explain the file: give it more with --draft-budget; {needed}"
-        return [Outcome("inconclusive", why)]
+        when = (
+            f"when {many} {'were' if most else 'was'} known to" if counted else "before it was counted how many tables"
+        )
+        return [
+            Outcome(
+                "inconclusive", f"the time ran out {when} explain the file; {needed}: give it more with --draft-budget"
+            )
+        ]
     if not counted:
-        why = f"how many datasets explain the file was not counted, as the verdict was certain without; {needed}"
+        why = f"how many tables explain the file was not counted, as the verdict was certain without; {needed}"
         return [Outcome("inconclusive", why)]
-    few = (
-        f"{many} datasets are known to explain the file"
-        if most
-        else "one dataset is known to explain the file, the true one"
-    )
-    tried = "if these are all" if most else "if there is no other"
-    why = f"only {few}; {tried}, an attacker can train on each and see which one gives this file; {needed}"
-    return [Outcome("inconclusive", why)]
+    why = f"only {many} {'are' if most else 'is'} known to explain this file; {needed}"
+    return [Outcome("inconclusive", f"{why}: of fewer, an attacker can train on each and see which one gives it")]

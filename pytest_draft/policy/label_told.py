@@ -43,7 +43,7 @@ def _outcomes(found: LabelTold, thresholds: Thresholds) -> Iterator[Outcome]:
             yield Outcome("inconclusive", f"it is not known of how many of {of} the label is certain")
         if share is not None and sure is not None:
             shown = f"the file tells with certainty the label of {sure:,} of the {part.missed:,} of {of} whose label"
-            shown = f"{shown} cannot be told without their rows; the policy allows at most {100 * share:g} %"
+            shown = f"{shown} cannot be told without their rows; limit: {100 * share:g} %"
             if sure >= LEAST_PEOPLE and lower_end(sure, part.missed) > share:
                 yield Outcome("failed", shown)
             elif not part.name and found.of == "labels":
@@ -70,7 +70,7 @@ def _exactly(found: LabelTold, thresholds: Thresholds) -> Iterator[Outcome]:
         elif found.highest:
             highest = f"the {found.highest} people with the highest targets"
             shown = f"of {highest}, only the file tells that of {told} exactly"
-            yield Bar(most, f"the policy allows at most {most}", ",").judge(told, shown)
+            yield Bar(most, f"limit: {most}").judge(told, shown)
 
 
 def _counts(part: Told, least: float) -> bool:
@@ -90,8 +90,8 @@ def _beyond(part: Told, what: str, of: str, found: LabelTold, share: float, coun
     )
     least, less = part.reached_without, "less what is wrong, " if part.others else ""
     most = least + share * (1 - least)
-    said = f"{less}the policy allows at most {most:.1%} ({least:.1%} and {100 * share:g} % of the rest)"
-    bar = Bar(most, said, ".1%")
+    said = f"{less}limit: {most:.1%} ({least:.1%} and {100 * share:g} % of the rest)"
+    bar = Bar(most, said)
     if counts or not bar.crossed_by(part.reached):
         return bar.judge(part.reached, shown)
     return Outcome("passed", f"{shown}; {bar.said}, which is not surely crossed")

@@ -34,7 +34,7 @@ def _against(key: str, bounds: tuple[float, float], most: float, what: str) -> O
     lower, upper = bounds
     lead, form = ("", ",") if key == "max_rows" else ("a share of ", ".4f")
     exact = lower == upper
-    return Bar(most, f"{key} allows at most {most:{form}}", form).judge(
+    return Bar(most, f"{key} allows at most {most:{form}}").judge(
         bounds,
         f"{lead}{bound('at most', upper, exact, form)} {what}",
         f"{lead}{bound('at least', lower, exact, form)} {what}",

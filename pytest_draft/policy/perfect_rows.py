@@ -55,7 +55,7 @@ def _held(findings: Findings, thresholds: Thresholds) -> list[Held]:
 
 def _certain(findings: Findings, most: int) -> Held:
     """Judge unique rows that are proved: they are in all datasets, and told to whoever knows the others."""
-    bar = Bar(most, f"the policy allows at most {most:,}", ",", by_proof=True)
+    bar = Bar(most, f"limit: {most:,}", by_proof=True)
     attack, informed, known = _proved(findings, bar), findings.informed, []
     if informed is not None:
         known.append(math.ceil(informed.most_determined_rows * informed.of_rows - 1e-9))
@@ -100,7 +100,7 @@ def _judge_slice(figures: SliceFigures, measured: Measured, share: float, on: st
         return Outcome("failed", what) if all_rows else Outcome("inconclusive", missing)
     most, share_at_most = baseline + share * (1 - baseline), measured.most_perfect_share
     where_from = f"the {baseline:.1%} that other rows like these match there, and {100 * share:g} % of the rest"
-    return Bar(most, f"the policy allows at most {most:.1%} ({where_from})", ".1%", base=baseline).judge(
+    return Bar(most, f"limit: {most:.1%} ({where_from})", base=baseline).judge(
         (measured.perfect_share, measured.perfect_share if share_at_most is None else share_at_most),
         what,
         between=f"{what} or more, up to {share_at_most or 0:.1%} ({NOT_MATCHED})",
@@ -130,8 +130,7 @@ def _against(part: Part, thresholds: Thresholds) -> list[tuple[Outcome, Bar | No
             others, whose = round(base), "other rows like these match"
             if base > baseline:
                 whose = "somebody who knows other people's rows meets without the file"
-            rest = f"{100 * share:g} % of the other {part.n_rows - others:,}"
-            where_from = f" (the {others:,} that {whose}, and {rest})"
+            where_from = f" (the {others:,} that {whose}, and {100 * share:g} % of the rest)"
             outcomes.append(_judged(part, base + share * (part.n_rows - base), where_from, base))
     return outcomes
 
@@ -140,7 +139,7 @@ def _judged(part: Part, most: float, where_from: str = "", base: float = 0.0) ->
     perfect, n_rows = part.perfect_rows, part.n_rows
     upper = perfect if part.most_perfect_rows is None else part.most_perfect_rows
     on = within(part.numeric, part.scale) + part.on
-    bar = Bar(most, f"the policy allows at most {math.floor(most + 1e-9):,}{where_from}", ",", base=base)
+    bar = Bar(most, f"limit: {math.floor(most + 1e-9):,}{where_from}", base=base)
     return bar.judge(
         (perfect, upper),
         f"{perfect:,} of {n_rows:,} rows are rebuilt perfectly{on}",
@@ -160,22 +159,22 @@ def _judge_values(part: Part, share: float) -> Held:
     where_from = (
         f" (the {exact.split_half:.1%} that other rows like these have right, and {100 * share:g} % of the rest)"
     )
-    bar = Bar(most, f"the policy allows at most {most:.1%}", ".1%", base=exact.split_half)
+    bar = Bar(most, f"limit: {most:.1%}", base=exact.split_half)
     shown = f"the attack rebuilds {exact.share:.1%} of {exact.values:,} numeric values exactly{part.on}"
     attack = replace(bar, said=bar.said + where_from).judge(exact.share, shown)
     best = []
     for most_exact in sorted(one.most_exact for one in ideals_of(part) if one.most_exact is not None):
         what = f"{most_exact:.1%} of the numeric values exactly{part.on}"
         between = f"the attack rebuilds {exact.share:.1%}, and a better one might rebuild {what}"
-        passed = f"none of the attackers considered rebuilds more than {what}"
+        passed = f"no attacker considered rebuilds more than {what}"
         best.append(bar.judge((exact.share, most_exact), passed, between=between))
     return Held(attack, tuple(best) or None)
 
 
 def within(numeric: bool, scale: ScaleName = "range") -> str:
     """Say what a perfect row is where some column is numeric."""
-    of = "ranks" if scale == "rank" else "range without far-out values"
-    return f" (numeric columns to within {TOLERANCE:.0%} of the {of})" if numeric else ""
+    of = " of the ranks" if scale == "rank" else ""
+    return f" (numbers to within {100 * TOLERANCE:g} %{of})" if numeric else ""
 
 
 def _without_baseline(part: Part) -> Outcome:

@@ -89,13 +89,17 @@ def _against(
             outcomes.append((_without_baseline(error, on, name), None))
             continue
         at, share = thresholds[key] * baseline, thresholds[key]
-        where_from = f" ({share:g} x {baseline:.4f}, that of {name}{' there' * bool(on)})" if name else ""
+        where_from = f" ({share:g} x {baseline:.4f}, what {name} get{' there' * bool(on)})" if name else ""
         if key == "max_error_of_split_half" and without is not None and (1 - ADDED) * without < at:
             at = (1 - ADDED) * without
             where_from = f" ({1 - ADDED:g} x {without:.4f}, what somebody gets without the file{' there' * bool(on)})"
-        fails_at = f"the check fails at {at:.4f} or less{where_from}"
-        bar = Bar(at, fails_at, fails="at most", rounding=_ROUNDING)
-        outcomes.append((_judged(error, bar, on), bar))
+        bar = Bar(at, f"limit: {at:.4f}{where_from}", fails="at most", rounding=_ROUNDING)
+        found = _judged(error, bar, on)
+        if random is not None and key != "max_error_of_split_half" and found.result == "failed" and random <= at:
+            impossible = f"no model can pass: random guesses get {random:.4f}{on}, and the threshold is {at:.4f}"
+            lower = f"give a smaller {key}: it is the error at which the attacker has succeeded"
+            found = Outcome("failed", impossible, lower)
+        outcomes.append((found, bar))
     return outcomes
 
 

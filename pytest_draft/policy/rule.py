@@ -29,7 +29,7 @@ class Outcome:
 
     result: Verdict
     sentence: str
-    """What was measured, what the threshold is, and by how much it was crossed."""
+    """What was measured, and what the threshold is."""
     remedy: str | None = None
     """What to do about just what was found, where the rule's own remedy is not all about this file."""
     close: bool = False
@@ -208,3 +208,15 @@ def combined(outcomes: list[Outcome]) -> Outcome:
         return NOTHING
     said = "; ".join(outcome.sentence for outcome in outcomes)
     return Outcome("passed", said, close=any(outcome.close for outcome in outcomes))
+
+
+def first_speaks(outcomes: list[Outcome]) -> Outcome:
+    """Return the gravest outcome; of passes the first, which is of the whole table, speaks for its parts."""
+    gravest = combined(outcomes)
+    others = len({outcome.sentence for outcome in outcomes}) - 1
+    if gravest.result != "passed" or not others:
+        return gravest
+    also = "the other limit (for a part, a slice, a scale or labels) holds"
+    if others > 1:
+        also = f"the other {others} limits (for parts, slices, scales, labels) hold"
+    return replace(gravest, sentence=f"{outcomes[0].sentence}; {also}, too")

@@ -15,7 +15,7 @@ def check(findings: Findings, thresholds: Thresholds) -> Outcome:
     found = f"{findings.singled_out_rows:,} of {findings.unique_rows:,} rows that are unique in the training data"
     on = within(findings.numeric is not None) + _judge_slice(findings)
     upper = findings.singled_out_rows if findings.most_singled_out_rows is None else findings.most_singled_out_rows
-    return Bar(most, f"the policy allows at most {most:,}", ",").judge(
+    return Bar(most, f"limit: {most:,}").judge(
         (findings.singled_out_rows, upper),
         f"{found} are rebuilt perfectly{on}",
         f"the attack rebuilds {found} perfectly{on}",

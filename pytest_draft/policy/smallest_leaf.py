@@ -20,7 +20,7 @@ def check(artifact: ArtifactFacts, thresholds: Thresholds) -> Outcome:
             f"the smallest of {found.leaves:,} leaves holds {rows} (the median tree's: {found.median_smallest:,.4g})"
         )
     larger = "min_samples_leaf" if found.what == "leaf" else "minimum support of each rule"
-    return Bar(least, f"min_rows asks for at least {least:,}", ",", "below").judge(
+    return Bar(least, f"min_rows asks for at least {least:,}", "below").judge(
         found.smallest, sentence, remedy=f"retrain with a larger {larger}, and judge the new file"
     )
 

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from pytest_draft.facts.contents import CLASSES, COLUMN_NAMES, Copy, Rarest, SingleValues, StoredFacts
+from pytest_draft.facts.contents import (
+    CLASSES,
+    COLUMN_NAMES,
+    SPLIT_POINTS,
+    Copy,
+    Rarest,
+    SingleValues,
+    StoredFacts,
+)
 from pytest_draft.facts.files import ArtifactFacts
 from pytest_draft.policy.bar import Bar
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
@@ -65,16 +73,17 @@ def _shown(copy: Copy) -> str:
 
 def _judge_single_values(met: SingleValues, most: float) -> Outcome:
     """Hold the values of single people that stand in the file against the share of them that may."""
-    share = met.beyond_others
+    where = f"exactly or as quantiles ({', '.join(met.places)})"
+    remedy = "use fewer quantiles or bins, or a scaler that keeps means and deviations only, and judge the new file"
+    if met.places[0].startswith(SPLIT_POINTS):
+        named = [place.removeprefix(SPLIT_POINTS) for place in met.places if place.startswith(SPLIT_POINTS)]
+        where = f"as split points (most: {', '.join(named)})"
+        remedy = "train with fewer bins (max_bin=16) or fewer trees, and judge the new file"
     shown = (
-        f"{met.share:.0%} of the numbers that tell people apart stand in the file, exactly or as quantiles "
-        f"({', '.join(met.places)}); other rows like these would meet {met.others:.0%}"
+        f"{met.share:.0%} of the numbers that single people have stand in the file {where}; by chance: {met.others:.0%}"
     )
-    return Bar(most, f"at most {most:.0%} of the rest may", ".0%").judge(
-        share,
-        shown,
-        remedy="use fewer quantiles or bins (max_bins), or a scaler that keeps means, and judge the new file",
-    )
+    at = met.others + most * (1 - met.others)
+    return Bar(at, f"limit: {at:.1%}", base=met.others).judge(met.share, shown, remedy=remedy)
 
 
 _GROUPED = (
@@ -95,7 +104,7 @@ def _judge_categories(rarest: tuple[Rarest, ...], least: int) -> Outcome:
             few = f"{rows:,} training row{' has' if rows == 1 else 's have'}"
             return Outcome(
                 "failed",
-                f"{path} holds a value that only {few}; {asked}, crossed by {least - rows:,}",
+                f"{path} holds a value that only {few}; {asked}",
                 _INSTEAD.get(path, _GROUPED),
             )
     for possible in rarest:
@@ -120,8 +129,7 @@ RULE = Rule(
             default=2,
         ),
         "max_single_values_beyond_split_half": Key.share(
-            "fail when a larger share of the numbers stands in transformers to the last digit, of those that other "
-            "rows like these would not meet",
+            "fail when the file holds more than this share of people's own numbers to the last digit",
             default=0.1,
         ),
     },

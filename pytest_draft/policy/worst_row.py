@@ -25,7 +25,7 @@ def check(findings: Findings, thresholds: Thresholds) -> Outcome:
 
 
 def _judge_scale(error: Distance, on: str, most: float) -> Outcome:
-    bar = Bar(most, f"the check fails at {most:.4f} or less", fails="at most", rounding=_ROUNDING)
+    bar = Bar(most, f"limit: {most:.4f}", fails="at most", rounding=_ROUNDING)
     if (worst := error.worst) is None:
         not_known = f"the error of the worst rebuilt row is not known{on}, as the rows were not matched exactly"
         return Outcome("inconclusive", f"{not_known}; {bar.said}")

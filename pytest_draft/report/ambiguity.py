@@ -167,13 +167,13 @@ def between(result: Result) -> str | None:
         return None
     least = known["least_error"]
     bar = error_bar(result)
-    fails = "" if bar is None else f"; the check fails at {bar:.4f} or less"
+    fails = "" if bar is None else f"; limit: {bar:.4f}"
     if error < least:
         return (
-            f"this attack's error of {error:.4f} is below the {least:.4f} that was estimated as the limit for any "
+            f"this attack's error of {error:.4f} is below the {least:.4f} that was estimated as the least for any "
             f"attacker: the estimate is wrong, and nothing rests on it{fails}"
         )
-    said = f"none of the attackers considered gets closer than {least:.4f}; this attack came to {error:.4f}{fails}"
+    said = f"no attacker considered gets closer than {least:.4f}; this attack came to {error:.4f}{fails}"
     if bar is not None and least <= bar and _passed(result, "reconstruction-error"):
         said += ". It passes, because whoever gets that close gets nearly as close without the file"
     return said
@@ -196,7 +196,7 @@ def short(result: Result) -> Iterator[str]:
         most = of_all.get("most_exact")
         exact = "" if most is None else f", or more than {most:.0%} of the numbers exactly"
         few = "more than " * bool(most_rows)
-        yield f"None of the attackers considered can expect {few}{rows} perfectly right{exact}."
+        yield f"No attacker considered can expect {few}{rows} perfectly right{exact}."
     found = result.get("ambiguity")
     if not found:
         return

@@ -24,16 +24,9 @@ _SPECIAL = re.compile(r"[\\`*_{}\[\]#~@$^!=+]|:(?=\S)|(?<=www)\.", re.IGNORECASE
 
 def render(report: Report) -> str:
     """Return the Markdown of a report."""
-    parts = [
-        *_verdicts(report),
-        *_decided(report),
-        *_checks(report),
-        *_undecided(report),
-        *_measured(report),
-        *_slices(report),
-    ]
-    parts += [*_waivers(report), *_not_run(report)]
-    parts += [*_what_to_do(report), *_judged(report), *_details(report)]
+    parts = [*_verdicts(report), *_decided(report), *_undecided(report), *_what_to_do(report), *_checks(report)]
+    parts += [*_measured(report), *_slices(report), *_waivers(report), *_not_run(report)]
+    parts += [*_judged(report), *_details(report)]
     return "\n".join(parts) + "\n"
 
 

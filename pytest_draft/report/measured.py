@@ -21,6 +21,10 @@ SLICE_HEADINGS = ("Slice", "Rows", "Error", "Split-half error", "Perfect rows", 
 """What the cells of `slices` are."""
 
 
+_FEW = 5
+"""Fewer perfect rows than these say nothing by how many of them have the right label."""
+
+
 def decision(result: Result) -> str:
     """Return the sentence that decides, with who gets what, and what they get without the file."""
     if result["verdict"] == "inconclusive":
@@ -119,7 +123,7 @@ def whole_row_phrases(metrics: Mapping[str, Any]) -> list[str]:
         guesses = [(metrics["split_half_error_with_labels"], "other rows like these: {:.4f}")]
         if error is not None:
             phrases.append(f"with the label as one more column, the error is {error:.4f}{_beside(guesses)}")
-        if perfect:
+        if perfect >= _FEW:
             right = metrics["perfect_rows_with_labels"]
             phrases.append(
                 f"of {counted(perfect, 'perfect row')}, {right:,} {'has' if right == 1 else 'have'} the right label "

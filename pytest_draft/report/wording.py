@@ -118,7 +118,7 @@ def _headline(name: str, verdict: str, results: Sequence[Result], not_all: bool)
         if any(stops(result, check) for result, check in pairs):
             return (
                 verdict,
-                f"Not cleared for release: {name}. {of_all} could not be decided, which is no pass{besides}.",
+                f"Not cleared for release: {name}. No answer for {of_all}, which is no pass{besides}.",
             )
         if any(map(unjudged, results)):
             return verdict, f"Not cleared for release: {name}. No check that counts could be made{besides}."

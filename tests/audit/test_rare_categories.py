@@ -198,7 +198,7 @@ def test_what_is_advised_helps_and_no_name_is_shown(raw, encoded, told):
     assert outcome.result == "failed"
     assert outcome.sentence == (
         "its list of column names holds a value that only 1 training row has; min_rows_of_a_category asks for at least "
-        "3, crossed by 2"
+        "3"
     )
     assert outcome.remedy == (
         "group rare values before they become columns, or fit without names (X.to_numpy()), and judge the new file"

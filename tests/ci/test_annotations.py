@@ -109,19 +109,73 @@ def test_checks_that_are_inconclusive_for_the_same_reason_are_told_once():
     ]
 
 
-def test_notes_are_warnings_once_for_each_file():
+def test_notes_are_notices_once_for_each_file():
     told = annotations(report(result(notes=["odd"]), result(notes=["odd"]), result(notes=["odd"], path="b.joblib")))
     assert [(parsed(line)[0], parsed(line)[1]["file"]) for line in told] == [
-        ("warning", "a.joblib"),
-        ("warning", "b.joblib"),
+        ("notice", "a.joblib"),
+        ("notice", "b.joblib"),
     ]
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "the clock decided how long the attack ran: figures can differ from run to run",
+        "the attack was cut short, as no threshold can be crossed",
+        "no attack was run, as given-all-other-rows has failed already",
+    ],
+)
+def test_a_note_that_asks_for_nothing_is_none(note):
+    assert annotations(report(result(notes=[note, "odd"]))) == annotations(report(result(notes=["odd"])))
+
+
+def test_what_several_checks_of_a_file_have_in_common_is_said_once():
+    alike = {"cause": "seeds", "remedy": "fewer trees"}
+    checks = [check("one", **alike), check("two", **alike), check("three", cause="seeds", remedy="noise")]
+    told = annotations(report(result(*checks), result(check("one", **alike), path="b.joblib")))
+    assert [parsed(line)[2].split("\n")[1:] for line in told] == [
+        ["cause: seeds", "remedy: fewer trees"],
+        ["cause and remedy: as of one"],
+        ["remedy: noise", "cause: as of one"],
+        ["cause: seeds", "remedy: fewer trees"],
+    ]
+
+
+@pytest.mark.parametrize("there", [False, True])
+@pytest.mark.parametrize(
+    ("stderr", "why"),
+    [
+        ("ERROR: train.csv: no column 'decison'\n\n", "train.csv: no column 'decison'"),
+        ("noise\nERROR: \x1b[31m::error::x\n", None),
+        ("no such line\n", None),
+    ],
+)
+def test_what_pytest_said_is_told_where_there_is_no_report(tmp_path, monkeypatch, capsys, stderr, why, there):
+    summary, said, path = (tmp_path / name for name in ("summary", "stderr", "report.json"))
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    said.write_text(stderr, encoding="utf-8")
+    if there:
+        path.write_text("{}", encoding="utf-8")
+    assert main([str(path), "--stderr", str(said)]) == 1
+    (line,) = capsys.readouterr().out.splitlines()
+    kind, _, message = parsed(line)
+    assert kind == "error"
+    assert "\x1b" not in message
+    if why is not None and not there:
+        assert message == why
+        assert summary.read_text(encoding="utf-8").startswith(
+            "# ❓ Nothing was judged\n\ntrain.csv: no column 'decison'"
+        )
+    if there or "ERROR" not in stderr:
+        assert message.startswith("no usable report at ")
+        assert not summary.exists()
 
 
 @pytest.mark.parametrize("number", [MOST - 1, MOST, MOST + 1, 3 * MOST])
 def test_no_more_of_a_kind_than_github_shows_and_the_last_tells_of_the_rest(number):
     failed = [check(f"rule-{index}") for index in range(number)]
     notes = [f"note {index}" for index in range(number)]
-    kinds = {"error": [], "warning": []}
+    kinds = {"error": [], "notice": []}
     for kind, _, message in map(parsed, annotations(report(result(*failed, notes=notes)))):
         kinds[kind].append(message)
     for messages in kinds.values():

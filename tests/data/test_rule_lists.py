@@ -98,7 +98,10 @@ def test_what_cannot_be_told_for_sure_is_asked_for(frame):
     [
         ({"age": [20.0, np.nan, VALUE]}, "'age' has 1 missing values, which rule lists do not take"),
         ({"city": [20.0, np.nan, VALUE]}, "'city' has 1 missing values, which rule lists do not take"),
-        ({"age": ["x", "987654", "y"]}, "'age' holds text; give the data encoded as the model was trained"),
+        (
+            {"age": ["x", "987654", "y"]},
+            "'age' holds text in 2 of 3 cells; give the data encoded as the model was trained",
+        ),
         ({"label": ["no", "yes", "987654"]}, "1 of 3 rows have a label that the rule list does not know"),
         ({"label": ["no", "yes", None]}, "give the rows that the rule list was trained on"),
         ({"city": ["x", "987654", "y"]}, "'city' holds text"),

@@ -21,7 +21,7 @@ from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import infer
-from pytest_draft.evaluate.identity import entries_of, identify, identify_noisy
+from pytest_draft.evaluate.identity import entries_of, identify, identify_noisy, unlike
 from pytest_draft.examine.private import NoisyCounts
 from pytest_draft.facts.privacy import Privacy
 from pytest_draft.facts.reconstruction import Reconstruction
@@ -258,3 +258,18 @@ def test_right_rows_under_more_noise_than_is_declared_are_not_only_called_others
     found = identify_noisy(declared, CountNoise.of(declared.observation.privacy), rows, labels)
     assert found.status == "unknown"
     assert "or with other noise than it declares" in found.why
+
+
+def test_rows_that_are_no_training_rows_are_told_in_words_of_the_table(attacked):
+    forest, rows = attacked.forest, attacked.rows.astype(np.float32)
+    assert unlike(forest, rows) is None
+    assert unlike(forest, rows[::-1]) is None
+    tested = int(forest.trees[0].feature[0])
+    scaled, empty = rows.copy(), rows.copy()
+    scaled[:, tested] = 10 * rows[:, tested] + 5
+    empty[:3, tested] = np.nan
+    named = f"column {tested}" if forest.feature_names is None else repr(forest.feature_names[tested])
+    assert unlike(forest, scaled).startswith(f"no threshold on {named} lies among its values: was it scaled")
+    assert unlike(forest, empty) == f"{named} is empty in 3 rows: was it filled before fit()?"
+    if forest.n_samples is not None:
+        assert unlike(forest, rows[1:]).endswith("and the data have 39: give the rows it was trained on")

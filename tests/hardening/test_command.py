@@ -29,6 +29,38 @@ def test_it_says_what_it_loads_what_it_changed_and_how_to_judge(folder, capsys):
     assert joblib.load("hardened.joblib").steps[1][1].random_state is None
 
 
+@pytest.mark.parametrize("name", ["model.json", "model.ubj", "model.txt", "MODEL.CBM"])
+def test_a_file_of_boosted_trees_is_refused_with_the_reason_and_not_said_to_be_loaded(tmp_path, capsys, name):
+    path = tmp_path / name
+    path.write_text("{}", encoding="utf-8")
+    assert main(["harden", str(path), str(tmp_path / "x.json")]) == 1
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "each leaf's value is an equation in the rows that reached it" in shown.err
+
+
+def test_without_a_command_all_are_shown_and_nothing_is_done(capsys):
+    assert main([]) == 2
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in ("judge", "advise", "harden", "--version"))
+
+
+def test_judge_ends_as_pytest_does(folder, monkeypatch):
+    asked = []
+    monkeypatch.setattr(pytest, "main", lambda arguments: asked.append(arguments) or pytest.ExitCode.TESTS_FAILED)
+    given = ["judge", "model.joblib", "--data", "train.csv", "--adversary", "artifact", "--adversary", "published"]
+    assert main(given) == 1
+    adversaries = ["--draft-adversary=artifact", "--draft-adversary=published"]
+    assert asked == [["--draft-only", "--draft-forest=model.joblib", "--draft-data=train.csv", *adversaries]]
+
+
+def test_the_version_is_told(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith("pytest-draft ")
+
+
 def test_a_stronger_level_says_how_far_answers_are(folder, capsys):
     assert main(["harden", "model.joblib", "h.pkl", "--level", "decimals:1", "--data", "train.csv"]) == 0
     out = capsys.readouterr().out
@@ -60,10 +92,8 @@ def test_a_refusal_is_one_line_on_standard_error(folder, capsys, arguments, code
 
 
 def test_no_command_is_wrong_usage(capsys):
-    with pytest.raises(SystemExit) as caught:
-        main([])
-    assert caught.value.code == 2
+    assert main([]) == 2
     with pytest.raises(SystemExit) as caught:
         main(["harden", "--help"])
     assert caught.value.code == 0
-    assert "loading it runs the code in it" in " ".join(capsys.readouterr().out.split())
+    assert "it is loaded, which runs what is in it" in " ".join(capsys.readouterr().out.split())

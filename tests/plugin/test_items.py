@@ -41,7 +41,7 @@ def test_a_failure_names_what_was_crossed_and_its_cause_and_a_remedy(project):
     result = project.judge("bagged.joblib")
     result.stdout.fnmatch_lines(
         [
-            "failed: the attack rebuilds the training data with an error of 0.0000; *crossed by *",
+            "failed: the attack rebuilds the training data with an error of 0.0000; limit: *",
             "cause: the file stores *seed*",
             "remedy: retrain *",
         ]
@@ -159,8 +159,9 @@ def test_a_run_that_leaves_out_checks_passes_only_where_the_ini_file_allows_it(
     assert f"shallow.joblib::{not_run}[artifact]" in report["not_run"]
     assert len(report["not_run"]) == outcomes.get("deselected", 8)
     assert report["verdict"] == report["results"][0]["verdict"] == "inconclusive"
-    fails = "" if allowed else ", which fails the run"
-    result.stdout.fnmatch_lines([f"not run, so the verdict is inconclusive{fails}: *{not_run}*"])
+    so = "this run cannot pass (exit status 1; while you work, set draft_allow_not_run = true in the ini file, *"
+    so = "the run is inconclusive (exit status 0)" if allowed else so
+    result.stdout.fnmatch_lines([f"*not run, so {so}: *{not_run}*"])
 
 
 @pytest.mark.nightly(quick=1)
@@ -271,9 +272,9 @@ def test_junit_has_a_case_for_every_check_when_asked_for(project):
         "verbatim-data[artifact]",
         "per-row-vectors[artifact]",
     ]
-    assert all("crossed by" in case.find("failure").text for case in cases[:2])
+    assert all("; limit: " in case.find("failure").text for case in cases[:2])
     assert "rebuilds all 40 rows" in cases[2].find("failure").text
-    assert "knowing all other rows, an attacker guesses each" in cases[3].find("failure").text
+    assert "somebody who knows all rows but one rebuilds that one" in cases[3].find("failure").text
     assert "tells with certainty the label of" in cases[4].find("failure").text
     assert all(case.find("failure") is None for case in cases[5:])
 

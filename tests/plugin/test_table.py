@@ -50,6 +50,37 @@ def test_no_line_is_wider_than_the_terminal_and_everything_is_told(width, metric
     assert all(text.count(one) == 2 for one in ALL)
 
 
+def checked(item: str, outcome: str, waived: bool = False) -> dict:
+    return {"item": item, "result": outcome, "severity": "error", "waiver": {} if waived else None}
+
+
+@pytest.mark.parametrize(
+    ("verdict", "checks", "not_run", "shown"),
+    [
+        ("passed", [checked("m.joblib::one", "passed")], 0, "passed"),
+        ("passed", [checked("m.joblib::one", "passed")], 2, "passed (2 not run)"),
+        (
+            "passed",
+            [checked("m.joblib::one", "passed"), checked("m.joblib::two", "failed", True)],
+            0,
+            "passed (1 waived)",
+        ),
+        ("passed", [checked("m.joblib::two", "failed", True)] * 2, 1, "passed (2 waived, 1 not run)"),
+        ("failed", [checked("m.joblib::one", "passed"), checked("test_a.py::t", "failed")], 0, "FAILED by a marker"),
+        ("failed", [checked("m.joblib::one", "failed"), checked("test_a.py::t", "failed")], 0, "FAILED"),
+        ("inconclusive", [checked("m.joblib::one", "inconclusive")], 1, "INCONCLUSIVE"),
+    ],
+)
+def test_a_verdict_says_what_it_rests_on(verdict, checks, not_run, shown):
+    one = {**result("m.joblib"), "verdict": verdict, "checks": checks}
+    assert table([one], 200, not_run)[1].endswith(f"  {shown}")
+
+
+def test_no_certain_row_yet_is_a_proof_that_did_not_end():
+    assert "not finished" in table([result(certain_rows=0)], 200)[1]
+    assert "at least" not in table([result(certain_rows=0)], 200)[1]
+
+
 def test_columns_stand_below_their_headings():
     lines = table([result(), result("m.joblib")], 80)
     rows = [lines[0], *(line for line in lines if line.endswith("INCONCLUSIVE"))]

@@ -17,6 +17,57 @@ def test_a_forest_without_data_is_not_judged(project, one_line_error, arguments)
     assert not (project.path / "report.json").exists()
 
 
+@pytest.mark.parametrize("option", ["data=train.csv", "target=label", "holdout=train.csv"])
+@pytest.mark.parametrize("tests", [None, "def test_other(): ...\n"])
+def test_data_without_a_model_are_told(project, one_line_error, option, tests):
+    if tests is not None:
+        project.write("test_other.py", tests)
+    error = one_line_error(project.run(f"--draft-{option}"))
+    name = option.partition("=")[0]
+    assert error == f"ERROR: --draft-{name}: no model is judged in this run: add --draft-forest FILE"
+
+
+def test_data_for_a_projects_own_test_are_no_mistake_even_where_it_is_deselected(project):
+    project.write("test_other.py", "def test_own(draft_policy): ...\ndef test_other(): ...\n")
+    assert project.run("--draft-data=train.csv").ret == pytest.ExitCode.OK
+    assert project.run("--draft-data=train.csv", "-k", "other").ret == pytest.ExitCode.OK
+
+
+@pytest.mark.parametrize("url", ["https://huggingface.co/x/y/model.joblib", "s3://bucket/model.joblib", "hf://x"])
+def test_a_url_is_told_as_one(project, one_line_error, url):
+    scheme = url.partition("://")[0]
+    error = one_line_error(project.run(f"--draft-forest={url}", "--draft-data=train.csv"))
+    assert error.startswith(f"ERROR: --draft-forest: '{scheme}:/")
+    assert error.endswith("is a URL, which is not read: download the file first")
+
+
+def test_a_folder_is_told_as_one(project, one_line_error):
+    (project.path / "models").mkdir()
+    error = one_line_error(project.run("--draft-forest=models", "--draft-data=train.csv"))
+    assert "is a folder: name a file in it, or all as " in error
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("a.csv", "c1;c2;label\n1;2;x\n", "line 1 has semicolons and no comma; save it with commas"),
+        (
+            "a.csv",
+            "c1;c2;label\n1,5;2,5;x\n",
+            "line 1 has semicolons and no comma; save it with commas between columns",
+        ),
+        ("a.csv", "c1\tc2\tlabel\n1,5\t2\tx\n", "line 1 has tabs and no comma; save it with commas"),
+        ("a.tsv", "c1\tc2\tlabel\n1\t2\tx\n", "tables with tabs are not read; save it with commas"),
+    ],
+)
+def test_a_table_with_other_separators_is_told_as_one(project, name, text, told):
+    project.write(name, text)
+    result = project.judge("leaking.joblib", data=name)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert told in result.stdout.str()
+    assert "1,5" not in result.stdout.str()
+
+
 @pytest.mark.parametrize("arguments", ALL_WAYS, ids=" ".join)
 def test_a_misspelt_target_is_told_with_the_column_that_was_meant(project, one_line_error, arguments):
     error = one_line_error(project.judge("leaking.joblib", "--draft-target=lable", *arguments))

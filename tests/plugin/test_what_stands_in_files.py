@@ -131,7 +131,7 @@ def test_a_value_that_one_person_has_is_told_by_its_encoder_alone(project, rows,
     failed = sentences(make_pipeline(columns, RandomForestClassifier(5, min_samples_leaf=3)), rows)
     assert failed["verbatim-data"] == (
         "steps[0][1].transformers_[0][1].categories_[0] holds a value that only 1 training row has; "
-        "min_rows_of_a_category asks for at least 2, crossed by 1"
+        "min_rows_of_a_category asks for at least 2"
     )
 
 

@@ -42,10 +42,10 @@ def test_more_rows_that_are_told_to_whoever_knows_all_others_than_the_policy_all
     assert outcome(told(share), most=most).result == result
 
 
-def test_a_failure_says_how_many_rows_and_by_how_much():
+def test_a_failure_says_how_many_rows_and_the_limit():
     assert outcome(told(0.81)).sentence == (
-        "knowing all other rows, an attacker can work out 81.0% of the rows with certainty; the policy lets a file "
-        "determine at most 75.0%, crossed by 6.0%"
+        "somebody who knows all rows but one reads that one out of the file with certainty: 81.0% of the rows; limit: "
+        "75.0%"
     )
 
 
@@ -56,7 +56,7 @@ def test_of_a_sample_the_limits_for_all_rows_are_judged_and_said(share, result):
     sampled = outcome(told(share, rows=1_000, of_rows=20_000))
     assert sampled.result == result
     assert f"{share:.1%} of 1,000 rows, drawn at random (" in sampled.sentence
-    assert "of all), with certainty" in sampled.sentence
+    assert "of all); limit: 75.0%" in sampled.sentence
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])

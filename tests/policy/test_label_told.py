@@ -75,8 +75,7 @@ def test_certain_labels_fail_where_they_are_surely_more_of_the_rest_and_not_two_
 def test_a_sentence_says_the_deciding_share_first_and_what_is_allowed():
     assert outcome(told(told=200, without=136, gained=64, certain=190, certain_gained=60), **SHARE).sentence == (
         "somebody who knows a person's features reads the label of 100.0% of the people from the file, with certainty "
-        "for 95.0%; without their rows, 68.0% can be told; the policy allows at most 78.6% (68.0% and 33 % of the "
-        "rest), crossed by 21.4%"
+        "for 95.0%; without their rows, 68.0% can be told; limit: 78.6% (68.0% and 33 % of the rest)"
     )
     sampled = replace(LABELS, of_rows=5_000)
     assert (

@@ -398,7 +398,7 @@ def failing(privacy: Privacy | None, n_trees: int = 7) -> Check:
     found = examination()
     found = replace(found, artifact=replace(found.artifact, privacy=privacy, bootstrap=False, n_trees=n_trees))
     return check_rule(
-        found, Policy("ours", "by hand", {"reconstruction-error": {"max_error": 1}}), "reconstruction-error"
+        found, Policy("ours", "by hand", {"reconstruction-error": {"max_error": 0.3}}), "reconstruction-error"
     )
 
 

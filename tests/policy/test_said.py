@@ -65,9 +65,9 @@ def small(**parameters) -> RandomForestClassifier:
 @pytest.mark.nightly
 def test_counts_are_only_called_the_training_datas_where_these_explain_them(checks):
     lead = "the file stores the number of rows of each class at every node of 5 trees"
-    assert checks(small())["counts-published"].sentence == f"{lead}; the given training data fit that"
+    assert checks(small())["counts-published"].sentence == f"{lead}; your table agrees with it"
     other = checks(small(), people(1))["counts-published"]
-    assert (other.result, other.sentence) == ("failed", f"{lead}; the given training data contradict that")
+    assert (other.result, other.sentence) == ("failed", f"{lead}; your table contradicts it")
     for unchecked in (checks(small(), data=False), checks(small(), people(0, 19))):
         assert unchecked["counts-published"].sentence.startswith(lead)
         assert "are consistent with" not in unchecked["counts-published"].sentence

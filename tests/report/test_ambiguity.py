@@ -94,8 +94,7 @@ def result(**given):
 
 def test_both_figures_and_the_bar_are_told():
     assert ambiguity.between(result()) == (
-        "none of the attackers considered gets closer than 0.0210; this attack came to 0.0340; the check fails at "
-        "0.0290 or less"
+        "no attacker considered gets closer than 0.0210; this attack came to 0.0340; limit: 0.0290"
     )
 
 
@@ -104,9 +103,7 @@ def test_a_limit_that_is_no_limit_is_neither_told_nor_drawn(least, says):
     nothing = result(
         ideal=Ideal(least, 100.0, 100, error_without_file=0.5, perfect_rows_without_file=0.0), informed=None
     )
-    assert (
-        any(one.startswith("None of the attackers considered gets closer") for one in ambiguity.short(nothing)) is says
-    )
+    assert any(one.startswith("No attacker considered gets closer") for one in ambiguity.short(nothing)) is says
     errors, rows = charts(nothing)[:2]
     assert ("no closer, all considered" in errors.description) is says
     assert "no more, all considered" not in rows.description
@@ -116,7 +113,7 @@ def test_the_limit_that_is_told_and_drawn_is_the_one_that_the_file_is_judged_by(
     one = result(informed=replace(INFORMED, matched_error=0.07))
     (check,) = one["checks"]
     assert check["result"] == "passed"
-    assert check["sentence"].split("; close")[0].endswith("; none of the attackers considered gets closer than 0.0306")
+    assert check["sentence"].split("; close")[0].endswith("; no attacker considered gets closer than 0.0306")
     assert one["limit"]["least_error"] == pytest.approx(0.0306, abs=5e-5)
     assert "no closer, all considered: 0.0306" in charts(one)[0].description
 
@@ -126,10 +123,12 @@ def test_a_limit_within_the_threshold_passes_only_where_the_file_brings_little_w
     passes = result(ideal=near, informed=None)
     assert passes["checks"][0]["result"] == "passed"
     told = ambiguity.between(passes)
-    assert told.startswith("none of the attackers considered gets closer than 0.0210; ")
+    assert told.startswith("no attacker considered gets closer than 0.0210; ")
     assert told.endswith(". It passes, because whoever gets that close gets nearly as close without the file")
     open_ = result(informed=None)
-    assert open_["checks"][0]["sentence"].endswith("; a better attack might get as close as 0.0210")
+    assert open_["checks"][0]["sentence"].endswith(
+        "; the best possible attack may get as close as 0.0210, so no answer"
+    )
     assert "nearly" not in ambiguity.between(open_)
 
 
@@ -144,12 +143,12 @@ def test_a_file_that_failed_is_not_told_how_its_open_checks_could_be_decided(ver
 
 def test_an_attack_that_does_better_than_anybody_could_says_that_nothing_rests_on_the_bound():
     said = ambiguity.between(result(error=0.01, informed=None))
-    assert said.startswith("this attack's error of 0.0100 is below the 0.0210 that was estimated as the limit")
+    assert said.startswith("this attack's error of 0.0100 is below the 0.0210 that was estimated as the least")
 
 
 def test_all_that_was_found_is_told_in_sentences():
     told = ambiguity.sentences(result())
-    assert "None of the attackers considered can expect more than 12 of 100 rows perfectly right." in told
+    assert "No attacker considered can expect more than 12 of 100 rows perfectly right." in told
     same = "At least 2^63 datasets explain the file equally well"
     assert f"{same}, and differ only in values that are not certain. The true one is among them." in told
     assert any("that all are equally likely or those like this population are likelier" in one for one in told)
@@ -186,7 +185,7 @@ def test_a_file_that_holds_the_rows_says_that_no_other_dataset_was_found():
 def test_numbers_that_come_back_exactly_are_bounded_too():
     told = ambiguity.short(result(ideal=Ideal(0.021, 12.5, 100, 0.3)))
     assert (
-        "None of the attackers considered can expect more than 12 of 100 rows perfectly right, or more "
+        "No attacker considered can expect more than 12 of 100 rows perfectly right, or more "
         "than 30% of the numbers exactly." in told
     )
 
@@ -209,9 +208,9 @@ def test_the_page_has_a_section_and_both_plots_show_the_bound():
 
 def test_markdown_and_the_terminal_tell_it_in_short():
     text = markdown.render(reported())
-    assert "None of the attackers considered gets closer than 0.0210; this attack came to 0.0340" in text
+    assert "No attacker considered gets closer than 0.0210; this attack came to 0.0340" in text
     assert "At least 2\\^63 datasets" in text
-    beginnings = ("An attacker who knows all other rows guesses", "None of the attackers considered gets closer")
+    beginnings = ("An attacker who knows all other rows guesses", "No attacker considered gets closer")
     assert [sum(line.startswith(one) for line in measured.figures(result())) for one in beginnings] == [1, 1]
 
 

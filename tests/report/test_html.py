@@ -363,8 +363,8 @@ def test_the_bars_are_those_that_the_checks_were_held_against(only):
     result = only("quiet")["results"][0]
     told = {chart.name: chart.description for chart in charts(result)}
     sentences = {check["rule"]: check["sentence"] for check in result["checks"]}
-    error = re.search(r"fails at (\d\.\d{4}) or less", sentences["reconstruction-error"])[1]
-    rows = re.search(r"allows at most ([\d.]+)", sentences["perfect-rows"])[1]
+    error = re.search(r"limit: (\d\.\d{4})", sentences["reconstruction-error"])[1]
+    rows = re.search(r"limit: ([\d.]+)", sentences["perfect-rows"])[1]
     assert f"the check fails at {error} or less" in told["errors"]
     assert f"the check fails above {rows}" in told["perfect-rows"]
 

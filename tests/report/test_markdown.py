@@ -21,7 +21,7 @@ def table(text: str, title: str) -> list[list[str]]:
     ("name", "first"),
     [
         ("leaking", "# ❌ Do not release models/leaking.joblib: 2 of 3 checks failed."),
-        ("broken", "# ❓ Not cleared for release: models/broken.joblib. 3 of 3 checks could not be decided, which is"),
+        ("broken", "# ❓ Not cleared for release: models/broken.joblib. No answer for 3 of 3 checks, which is"),
         ("quiet", "# ✅ No objection to releasing models/quiet.joblib: 3 of 3 checks passed."),
     ],
 )
