@@ -1,39 +1,30 @@
-"""The model to change, from an owner's file: it is loaded, and the one forest in what it holds is found."""
+"""The model to change, from an owner's file: it is loaded, and the one model with trees in what it holds is found."""
 
 from __future__ import annotations
 
-import hashlib
 import io
 import os
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
+from types import SimpleNamespace
 from typing import Any
 
 import joblib
 from sklearn.base import BaseEstimator
-from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.tree import BaseDecisionTree
 
 from pytest_draft.data.files import content
 from pytest_draft.errors import ArtifactError, DataError, UsageError, one_line
-from pytest_draft.policy.remedies import parameters_of
+from pytest_draft.policy.remedies import NATIVE
+from pytest_draft.policy.starting_settings import StartingSettings, settings_of
 
 __tracebackhide__ = True  # frames here hold rows
 
-FORESTS = (RandomForestClassifier, ExtraTreesClassifier, RandomForestRegressor, ExtraTreesRegressor)
-TREES = (DecisionTreeClassifier, DecisionTreeRegressor)  # their subclasses split at random
-HANDLED = "one random forest, extra trees or decision tree of scikit-learn, alone or inside another model"
+HANDLED = "one forest, decision tree or ensemble of boosted trees, alone or inside another model"
 
-_BOOSTED = ("Boost", "XGB", "LGBM")
-"""In the names of kinds of boosted trees."""
-_OF_BOOSTERS = (".json", ".ubj", ".txt", ".cbm")
+_LIBRARIES = ("sklearn", "xgboost", "lightgbm", "catboost")
 _DEEPEST = 5  # containers in each other
 
 
@@ -43,11 +34,12 @@ class Loaded:
 
     model: Any
     source: str | None = None
-    sha256: str | None = None
-    """`source` and `sha256`: of the file; None for a model given in memory."""
+    """Path of the file; None for a model given in memory."""
     reached: str = ""
     """Python that leads from what is in the file to the model, as in ``['model'].best_estimator_``."""
     notes: tuple[str, ...] = ()
+    fitted: Any = None
+    """What has the columns of the model, where the model itself does not."""
 
 
 def loaded(model: object) -> Loaded:
@@ -56,13 +48,14 @@ def loaded(model: object) -> Loaded:
     Parameters
     ----------
     model : path-like or estimator
-        A file is loaded by joblib, which runs what is in it. It may hold a container with one forest in it.
+        A file is loaded by joblib, which runs what is in it, or by the library of its boosted trees. It may hold a
+        container with one model with trees in it.
 
     Raises
     ------
     ArtifactError, UsageError
     """
-    if isinstance(model, BaseEstimator):
+    if isinstance(model, BaseEstimator) or hasattr(model, "get_params"):
         return _unsearched(Loaded(model))
     if not isinstance(model, (str, os.PathLike)):
         raise UsageError(f"the model is a {one_line(type(model).__name__)}: give a path or a scikit-learn estimator")
@@ -71,71 +64,117 @@ def loaded(model: object) -> Loaded:
         raw = content(path)
     except DataError as error:
         raise UsageError(str(error)) from None
+    kind = next((kind for kind, ends in NATIVE.items() if PurePath(path).suffix in ends), None)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            if kind is not None:
+                return _native(kind, path, raw)
             held = joblib.load(io.BytesIO(raw))
     except Exception as error:
-        why = f"joblib cannot load it ({type(error).__name__}): give a file of joblib.dump"
+        by = "joblib" if kind is None else "its library"
+        why = f"{by} cannot load it ({type(error).__name__}): give a file of joblib.dump, or of save_model"
         if isinstance(error, ModuleNotFoundError) and error.name:
             why = f"loading it needs {one_line(error.name)}, which is not installed here"
     else:
-        return _unsearched(_only_forest(held, path, hashlib.sha256(raw).hexdigest()))
-    if PurePath(path).suffix in _OF_BOOSTERS:
-        raise UsageError(f"{one_line(path)}: advise reads files of joblib that hold {HANDLED}; {_for_boosted('')}")
+        return _unsearched(_only_model(held, path))
     raise ArtifactError(f"{one_line(path)}: {why}")
 
 
-def trees_among(model: Any) -> dict[str, Any]:
-    """Return the forests and single trees among the parameters of a model, by their names; the model's own is empty."""
-    everything = {"": model, **model.get_params(deep=True)}
-    return {name: value for name, value in everything.items() if isinstance(value, (*FORESTS, *TREES))}
+def kind_of(model: Any) -> str:
+    """Return the name of a model's class, as its library has it; empty where it has no settings to change."""
+    for one in type(model).__mro__:
+        if one.__module__.partition(".")[0] in _LIBRARIES and settings_of(one.__name__) is not None:
+            return str(one.__name__)
+    return ""
 
 
-def refused(where: str, model: Any) -> UsageError:
-    """Return the error for a model without a forest."""
-    kind = one_line(type(model).__name__)
-    more = f"; {_for_boosted(kind)}" if any(part in kind for part in _BOOSTED) else ""
-    return UsageError(f"{one_line(where)}: advise changes {HANDLED}; this is a {kind}{more}")
+def settings_for(model: Any) -> StartingSettings:
+    """Return the settings of a model that has some."""
+    found = settings_of(kind_of(model))
+    assert found is not None
+    return found
 
 
-def _for_boosted(kind: str) -> str:
-    return f"retrain boosted trees with fewer and shallower trees ({parameters_of(kind)}), and judge the new file"
+def place_in(estimator: Any, named: str) -> str:
+    """Return where the only model with trees is among the parameters of a model, as in ``clf``; empty for itself.
+
+    Raises
+    ------
+    UsageError
+    """
+    where, everything = one_line(named), {"": estimator, **estimator.get_params(deep=True)}
+    found = [name for name, value in everything.items() if kind_of(value) and not _holds_others(value)]
+    found = [name for name in found if not any(_holds_tree(everything[outer]) for outer in _around(name))]
+    if not found:
+        kind = one_line(type(estimator).__name__)
+        raise UsageError(f"{where}: advise changes {HANDLED}; this is a {kind}")
+    if len(found) > 1:
+        places = ", ".join(one_line(name or "the model itself") for name in found)
+        raise UsageError(f"{where}: advise changes {HANDLED}; this has {len(found)}: {places}")
+    (place,) = found
+    for outer in _around(place):
+        kind = one_line(type(everything[outer]).__name__)
+        if hasattr(everything[outer], "best_estimator_") or kind.endswith("SearchCV"):
+            raise UsageError(
+                f"{where}: it holds a search at {one_line(outer)!r}: put its best_estimator_ there and save the model "
+                "anew, or give a file of the search itself"
+            )
+        if isinstance(everything[place], BaseDecisionTree) and hasattr(everything[outer], "n_estimators"):
+            raise UsageError(f"{where}: advise changes {HANDLED}; a tree inside {kind} is not")
+    return place
 
 
-def _only_forest(held: Any, path: str, sha256: str) -> Loaded:
-    """Return the one model with a forest in what a file holds."""
+def _around(place: str) -> list[str]:
+    """Return the places around one."""
+    parts = place.split("__") if place else []
+    return ["__".join(parts[:end]) for end in range(len(parts))]
+
+
+def _holds_tree(model: Any) -> bool:
+    """Return whether a model is a Bagging or AdaBoost of single trees, so that its trees are changed through it."""
+    return _is_around(model) and (model.estimator is None or isinstance(model.estimator, BaseDecisionTree))
+
+
+def _holds_others(model: Any) -> bool:
+    return _is_around(model) and not _holds_tree(model)
+
+
+def _is_around(model: Any) -> bool:
+    return kind_of(model).startswith(("Bagging", "AdaBoost"))
+
+
+def _only_model(held: Any, path: str) -> Loaded:
+    """Return the one model with trees in what a file holds."""
     where, kind = one_line(path), one_line(type(held).__name__)
     found = list(_models(held, ""))
-    forests = [(reached, model) for reached, model in found if _has_forest(model)]
-    if len(forests) > 1:
-        places = " and ".join(one_line(reached) for reached, _ in forests[:2]) + " and more" * (len(forests) > 2)
+    with_trees = [(reached, model) for reached, model in found if _has_trees(model)]
+    if len(with_trees) > 1:
+        places = " and ".join(one_line(reached) for reached, _ in with_trees[:2]) + " and more" * (len(with_trees) > 2)
         raise UsageError(
-            f"{where}: it holds {len(forests)} models with forests ({places}); advise changes one: write each to a "
-            f"file of its own, with joblib.dump(joblib.load({path!r}){forests[0][0]}, 'one.joblib')"
+            f"{where}: it holds {len(with_trees)} models with trees ({places}); advise changes one: write each to a "
+            f"file of its own, with joblib.dump(joblib.load({path!r}){with_trees[0][0]}, 'one.joblib')"
         )
-    if not forests:
-        if len(found) == 1 and not found[0][0]:
-            return Loaded(held, path, sha256)
-        if found:
-            raise refused(path, found[0][1])
-        if hasattr(held, "fit") and hasattr(held, "predict"):
-            raise refused(path, held)
+    if not with_trees:
+        if found or (hasattr(held, "fit") and hasattr(held, "predict")):
+            kind = one_line(type(found[0][1] if found else held).__name__)
+            raise UsageError(f"{where}: advise changes {HANDLED}; this is a {kind}")
         raise ArtifactError(f"{where}: it holds a {kind}, and no scikit-learn model in it: give a file of one model")
-    ((reached, model),) = forests
+    ((reached, model),) = with_trees
     note = f"the file holds a {kind}: its model at {one_line(reached)} is changed, and written alone to the new file"
-    return Loaded(model, path, sha256, reached, (note,) if reached else ())
+    return Loaded(model, path, reached, (note,) if reached else ())
 
 
-def _has_forest(model: Any) -> bool:
-    return bool(trees_among(getattr(model, "best_estimator_", model)))
+def _has_trees(model: Any) -> bool:
+    inner = getattr(model, "best_estimator_", model)
+    return any(map(kind_of, (inner, *inner.get_params(deep=True).values())))
 
 
 def _models(held: Any, reached: str, depth: int = 0) -> Iterator[tuple[str, Any]]:
     """Yield the models that are in containers and plain objects, with the Python that leads there."""
     if isinstance(held, type) or depth > _DEEPEST:
         return
-    if isinstance(held, BaseEstimator):
+    if isinstance(held, BaseEstimator) or kind_of(held):
         yield reached, held
     elif isinstance(held, Mapping):
         for key, value in held.items():
@@ -156,4 +195,52 @@ def _unsearched(found: Loaded) -> Loaded:
         if model is found.model:
             notes = (*notes, "the search in the file is not run again: its best model is taken")
         model, reached = model.best_estimator_, f"{reached}.best_estimator_"
-    return Loaded(model, found.source, found.sha256, reached, notes)
+    return Loaded(model, found.source, reached, notes)
+
+
+_OF_LIGHTGBM = {
+    "num_iterations": "n_estimators",
+    "min_data_in_leaf": "min_child_samples",
+    "min_sum_hessian_in_leaf": "min_child_weight",
+    "min_gain_to_split": "min_split_gain",
+    "lambda_l1": "reg_alpha",
+    "lambda_l2": "reg_lambda",
+    "feature_fraction": "colsample_bytree",
+    "bagging_fraction": "subsample",
+    "bagging_freq": "subsample_freq",
+    **{name: name for name in ("num_leaves", "max_depth", "learning_rate", "objective", "max_bin")},
+}
+"""Parameters in a LightGBM file, and what its scikit-learn classes call them."""
+
+
+def _native(kind: str, path: str, raw: bytes) -> Loaded:
+    """Return the model of a file that the library of boosted trees has written, with the parameters that it keeps."""
+    if kind == "CatBoost":
+        import catboost
+
+        model = catboost.CatBoost().load_model(blob=raw)
+        loss = str(model.get_params().get("loss_function", model.get_all_params().get("loss_function")))
+        is_classifier = loss in ("Logloss", "CrossEntropy", "MultiClass", "MultiClassOneVsAll")
+        made = catboost.CatBoostClassifier if is_classifier else catboost.CatBoostRegressor
+        return Loaded(made().load_model(blob=raw), path)
+    if kind == "LightGBM":
+        import lightgbm
+
+        booster = lightgbm.Booster(model_str=raw.decode(), params={"verbosity": -1})
+        kept = {new: booster.params[name] for name, new in _OF_LIGHTGBM.items() if name in booster.params}
+        is_classifier = str(kept.get("objective", "")).startswith(("binary", "multiclass"))
+        made = lightgbm.LGBMClassifier if is_classifier else lightgbm.LGBMRegressor
+        names = booster.feature_name()
+        named = None if names == [f"Column_{index}" for index in range(len(names))] else names
+        fitted = SimpleNamespace(n_features_in_=booster.num_feature(), feature_names_in_=named)
+        return Loaded(made(**kept), path, fitted=fitted)
+    import xgboost
+
+    model = xgboost.XGBClassifier()
+    model.load_model(bytearray(raw))
+    if not str(model.objective).startswith(("binary:", "multi:")):
+        model = xgboost.XGBRegressor()
+        model.load_model(bytearray(raw))
+    model.set_params(n_estimators=model.get_booster().num_boosted_rounds())
+    note = "of how it was trained, the file holds the number of trees alone: the rest is the library's defaults"
+    return Loaded(model, path, notes=(note,))
