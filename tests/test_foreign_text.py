@@ -15,15 +15,15 @@ from types import SimpleNamespace
 
 import pytest
 from hypothesis import example, given, settings
+from pytest_draft.advice.advice import Advice
+from pytest_draft.advice.facts import Setting, Tried
+from pytest_draft.advice.table import markdown as advice_as_markdown
 
 import made_up_facts
 from hostile_names import NAMES, PIECES, is_harmless
 from profiles import examples
 from pytest_draft import errors
 from pytest_draft.__main__ import main
-from pytest_draft.advice.advice import Advice
-from pytest_draft.advice.facts import Setting, Tried
-from pytest_draft.advice.table import markdown as advice_as_markdown
 from pytest_draft.facts.adversary import check_adversary
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination

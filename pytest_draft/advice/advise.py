@@ -6,21 +6,21 @@ import math
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pytest_draft.advice.advice import Advice, Tried
 from pytest_draft.advice.judging import Gate, Judgement
 from pytest_draft.advice.owner import Owner, as_given, owner_of
 from pytest_draft.advice.scoring import Score, Scorer
 from pytest_draft.data.files import IN_MEMORY
-from pytest_draft.documents import rules_folder
-from pytest_draft.errors import DataError, UsageError, known_are, one_line
+from pytest_draft.errors import DataError, UsageError, one_line
 from pytest_draft.facts.adversary import check_adversary
 from pytest_draft.facts.case import Case
 from pytest_draft.hardening.model import hardened
 from pytest_draft.policy.label_told import RULE as LABEL_TOLD
-from pytest_draft.policy.policy import Policy, default_policy, read_policy
+from pytest_draft.policy.policy import Policy, default_policy, read_policy, shipped_policy
 from pytest_draft.policy.starting_settings import Setting
 from pytest_draft.timebox import TimeBox
 
@@ -34,70 +34,6 @@ TRIAL_SECONDS = 30.0
 
 Say = Callable[[str, float], None]
 """Gets what is being done, and the share of the time that is behind."""
-
-
-@dataclass(frozen=True)
-class Tried:
-    """A setting, and what the gate says of its file."""
-
-    setting: Setting | None
-    """None for the owner's own."""
-    hardened: bool
-    """Whether the file was hardened."""
-    score: Score
-    judgement: Judgement | None = None
-    """None where it was not judged: something with a better score had passed, or no time was left."""
-    is_full: bool = False
-    """Whether the judgement was one of the whole gate."""
-
-    @property
-    def name(self) -> str:
-        """The setting in words."""
-        return "as it is" if self.setting is None else str(self.setting)
-
-
-@dataclass(frozen=True)
-class Advice:
-    """Which setting to train, what was tried, and what it costs. Aggregates only: no row of data."""
-
-    owner: Owner
-    metric: str
-    policy: str
-    tried: tuple[Tried, ...]
-    """The owner's own first, then those whose file tells the most."""
-    pick: Tried | None
-    """What passed the gate, with the best score of those that were tried; None where nothing did."""
-    tests: tuple[Score, Score] | None
-    """Of the owner's setting and the pick, on rows that chose nothing."""
-    tested_on: str
-    seconds: float
-    finished: bool
-    """Whether nothing was left out for want of time."""
-    interrupted: bool
-    """Whether somebody has stopped it."""
-    budget: float
-    notes: tuple[str, ...] = ()
-    file: bytes | None = field(default=None, repr=False)
-    """The file that passed."""
-    model: Any = field(default=None, repr=False)
-    """The model that is in it."""
-    saved: str | None = None
-    """Where the file was written."""
-
-    def __str__(self) -> str:
-        from pytest_draft.advice.text import text
-
-        return text(self)
-
-    def save(self, path: str | os.PathLike[str]) -> Advice:
-        """Write the file that passed, which nobody else may read; return the advice that names it."""
-        from pytest_draft.output import replacing
-
-        if self.file is None:
-            return self
-        with replacing(Path(path), private=True) as file:
-            file.write(self.file)
-        return replace(self, saved=os.fspath(path))
 
 
 def advise(
@@ -169,6 +105,9 @@ def advise(
     _check(minutes, budget, seed, memory)
     chosen, owner = _policy(policy, adversaries), owner_of(model, data, target)
     scorer = Scorer(owner, metric, seed, None if holdout is None else as_given(owner, holdout, target))
+    asked = [] if policy is None else ["--draft-policy", os.fspath(policy)]
+    asked += [] if domain is None else ["--draft-domain", os.fspath(domain)]
+    asked += [part for name in adversaries for part in ("--draft-adversary", name)]
     case = _case(owner, domain, memory, seed, chosen)
     timebox = TimeBox(60 * minutes, clock=time.monotonic, start=since)
     with Gate(chosen, case, data if owner.data.source == IN_MEMORY else None) as gate:
@@ -182,6 +121,7 @@ def advise(
             owner=owner,
             metric=scorer.metric,
             policy=chosen.name,
+            asked=tuple(asked),
             tried=search.listed,
             pick=pick,
             tests=tests,
@@ -220,11 +160,8 @@ class _Search:
     @property
     def listed(self) -> tuple[Tried, ...]:
         """All settings with a score, the judged files of each."""
-        found: list[Tried] = []
-        for setting, score in self._scores.items():
-            judged = [self._tried[key] for key in ((setting, False), (setting, True)) if key in self._tried]
-            found += judged or [Tried(setting, False, score)]
-        return tuple(found)
+        each = [self._of(setting) or [Tried(setting, False, score)] for setting, score in self._scores.items()]
+        return tuple(one for judged in each for one in judged)
 
     def run(self) -> None:
         """Look for the pick; without time left, or stopped by hand, it is what was found by then."""
@@ -337,17 +274,7 @@ def _policy(given: str | os.PathLike[str] | None, adversaries: tuple[str, ...]) 
     """Return the policy of a file, or a shipped one by its name, with more adversaries."""
     policy = default_policy()
     if given is not None:
-        path = Path(given)
-        shipped = {one.stem: one for one in sorted(rules_folder().glob("*.toml"))}
-        if not path.is_file():
-            name = os.fspath(given)
-            if name not in shipped:
-                raise UsageError(
-                    f"--policy: there is no file {one_line(name)!r}, and no shipped policy of that name; "
-                    f"{known_are(name, shipped)}"
-                )
-            path = shipped[name]
-        policy = read_policy(path)
+        policy = read_policy(Path(given) if Path(given).is_file() else shipped_policy(os.fspath(given)))
     for name in adversaries:
         check_adversary(name)
     if not adversaries:

@@ -13,6 +13,7 @@ from pathlib import Path, PurePath
 
 from pytest_draft.errors import UsageError, one_line
 from pytest_draft.output import place_of, replacing
+from pytest_draft.policy.remedies import written_suffix
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,14 +44,15 @@ def run(arguments: argparse.Namespace) -> int:
         In one line, before any work.
     """
     given = PurePath(arguments.model)
-    save = _output("--save", arguments.save or given.with_name(f"{given.stem}-advised{_suffix(given)}"), arguments)
+    save = _output(
+        "--save", arguments.save or given.with_name(f"{given.stem}-advised{written_suffix(arguments.model)}"), arguments
+    )
     markdown = None if arguments.markdown is None else _output("--markdown", arguments.markdown, arguments)
     if markdown is not None and markdown.resolve() == save.resolve():
         raise UsageError(f"--markdown: {one_line(markdown)!r} is written in this run already: name another file")
     from pytest_draft.advice.advise import advise
 
     print(f"loading {one_line(arguments.model)}, which runs what is in it", file=sys.stderr)
-    showing = _Showing()
     try:
         advice = advise(
             arguments.model,
@@ -65,10 +67,10 @@ def run(arguments: argparse.Namespace) -> int:
             budget=arguments.budget,
             memory=arguments.memory,
             seed=arguments.seed,
-            say=showing.say,
+            say=_say,
         )
     finally:
-        showing.wipe()
+        _say("", 1.0)
     advice = advice.save(save)
     print(advice)
     if markdown is not None:
@@ -78,11 +80,6 @@ def run(arguments: argparse.Namespace) -> int:
     if advice.pick is not None:
         return 0
     return 130 if advice.interrupted else 1
-
-
-def _suffix(given: PurePath) -> str:
-    """Return how the written file is named: the same library reads it that has read the given one."""
-    return given.suffix if given.suffix in (".json", ".ubj", ".txt", ".cbm") else ".joblib"
 
 
 def _output(option: str, given: str | PurePath, arguments: argparse.Namespace) -> Path:
@@ -100,20 +97,9 @@ def _output(option: str, given: str | PurePath, arguments: argparse.Namespace) -
     return path
 
 
-class _Showing:
-    """Shows what is being done on standard error: one line that is rewritten, or a line each."""
-
-    def __init__(self) -> None:
-        self._live = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-
-    def say(self, what: str, share: float) -> None:
-        """Show what begins now."""
-        if self._live:
-            print(f"\r\x1b[K{share:4.0%} {one_line(what, 70)}", end="", file=sys.stderr, flush=True)
-        elif what.startswith("judging"):
-            print(one_line(what), file=sys.stderr, flush=True)
-
-    def wipe(self) -> None:
-        """Take the line away."""
-        if self._live:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+def _say(what: str, share: float) -> None:
+    """Show on standard error what begins now: in one line that is rewritten, or a line for each judgement."""
+    if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
+        print(f"\r\x1b[K{share:4.0%} {one_line(what, 70)}" if what else "\r\x1b[K", end="", file=sys.stderr, flush=True)
+    elif what.startswith("judging"):
+        print(one_line(what), file=sys.stderr, flush=True)

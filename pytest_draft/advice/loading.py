@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import io
+import json
 import os
-import warnings
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from pathlib import PurePath
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import joblib
 from sklearn.base import BaseEstimator
 from sklearn.tree import BaseDecisionTree
 
-from pytest_draft.data.files import content
-from pytest_draft.errors import ArtifactError, DataError, UsageError, one_line
+from pytest_draft.data.files import parsed
+from pytest_draft.errors import UsageError, one_line
+from pytest_draft.hardening.files import load
+from pytest_draft.hardening.walk import objects_in
 from pytest_draft.policy.remedies import NATIVE
 from pytest_draft.policy.starting_settings import StartingSettings, settings_of
 
@@ -25,7 +25,6 @@ __tracebackhide__ = True  # frames here hold rows
 HANDLED = "one forest, decision tree or ensemble of boosted trees, alone or inside another model"
 
 _LIBRARIES = ("sklearn", "xgboost", "lightgbm", "catboost")
-_DEEPEST = 5  # containers in each other
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,32 +52,25 @@ def loaded(model: object) -> Loaded:
 
     Raises
     ------
-    ArtifactError, UsageError
+    DataError, UsageError
     """
     if isinstance(model, BaseEstimator) or hasattr(model, "get_params"):
         return _unsearched(Loaded(model))
     if not isinstance(model, (str, os.PathLike)):
         raise UsageError(f"the model is a {one_line(type(model).__name__)}: give a path or a scikit-learn estimator")
-    path = os.fspath(model)
-    try:
-        raw = content(path)
-    except DataError as error:
-        raise UsageError(str(error)) from None
-    kind = next((kind for kind, ends in NATIVE.items() if PurePath(path).suffix in ends), None)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            if kind is not None:
-                return _native(kind, path, raw)
-            held = joblib.load(io.BytesIO(raw))
-    except Exception as error:
-        by = "joblib" if kind is None else "its library"
-        why = f"{by} cannot load it ({type(error).__name__}): give a file of joblib.dump, or of save_model"
-        if isinstance(error, ModuleNotFoundError) and error.name:
-            why = f"loading it needs {one_line(error.name)}, which is not installed here"
-    else:
-        return _unsearched(_only_model(held, path))
-    raise ArtifactError(f"{one_line(path)}: {why}")
+    path = Path(model)
+    kind = next((kind for kind, ends in NATIVE.items() if path.suffix in ends), None)
+    if kind is None:
+        held, notes = load(path)
+        found = _only_model(held, os.fspath(path))
+        return _unsearched(replace(found, notes=(*found.notes, *notes)))
+    where = one_line(path)
+    found = parsed(
+        lambda: _native(kind, os.fspath(path)),
+        where,
+        lambda error: f"its library cannot load it ({type(error).__name__}): give a file of save_model",
+    )
+    return replace(found, source=os.fspath(path))
 
 
 def kind_of(model: Any) -> str:
@@ -104,11 +96,10 @@ def place_in(estimator: Any, named: str) -> str:
     UsageError
     """
     where, everything = one_line(named), {"": estimator, **estimator.get_params(deep=True)}
-    found = [name for name, value in everything.items() if kind_of(value) and not _holds_others(value)]
+    found: list[str] = [name for name, value in everything.items() if kind_of(value) and not _holds_others(value)]
     found = [name for name in found if not any(_holds_tree(everything[outer]) for outer in _around(name))]
     if not found:
-        kind = one_line(type(estimator).__name__)
-        raise UsageError(f"{where}: advise changes {HANDLED}; this is a {kind}")
+        raise _refused(named, estimator)
     if len(found) > 1:
         places = ", ".join(one_line(name or "the model itself") for name in found)
         raise UsageError(f"{where}: advise changes {HANDLED}; this has {len(found)}: {places}")
@@ -146,23 +137,22 @@ def _is_around(model: Any) -> bool:
 
 def _only_model(held: Any, path: str) -> Loaded:
     """Return the one model with trees in what a file holds."""
-    where, kind = one_line(path), one_line(type(held).__name__)
-    found = list(_models(held, ""))
+    where, found = one_line(path), list(_models(held))
     with_trees = [(reached, model) for reached, model in found if _has_trees(model)]
     if len(with_trees) > 1:
         places = " and ".join(one_line(reached) for reached, _ in with_trees[:2]) + " and more" * (len(with_trees) > 2)
-        raise UsageError(
-            f"{where}: it holds {len(with_trees)} models with trees ({places}); advise changes one: write each to a "
-            f"file of its own, with joblib.dump(joblib.load({path!r}){with_trees[0][0]}, 'one.joblib')"
-        )
+        many = f"{len(with_trees)} models with trees ({places})"
+        raise UsageError(f"{where}: it holds {many}; advise changes one: write each to a file of its own")
     if not with_trees:
-        if found or (hasattr(held, "fit") and hasattr(held, "predict")):
-            kind = one_line(type(found[0][1] if found else held).__name__)
-            raise UsageError(f"{where}: advise changes {HANDLED}; this is a {kind}")
-        raise ArtifactError(f"{where}: it holds a {kind}, and no scikit-learn model in it: give a file of one model")
+        raise _refused(path, found[0][1] if found else held)
     ((reached, model),) = with_trees
+    kind = one_line(type(held).__name__)
     note = f"the file holds a {kind}: its model at {one_line(reached)} is changed, and written alone to the new file"
     return Loaded(model, path, reached, (note,) if reached else ())
+
+
+def _refused(where: str, model: Any) -> UsageError:
+    return UsageError(f"{one_line(where)}: advise changes {HANDLED}; this is a {one_line(type(model).__name__)}")
 
 
 def _has_trees(model: Any) -> bool:
@@ -170,22 +160,13 @@ def _has_trees(model: Any) -> bool:
     return any(map(kind_of, (inner, *inner.get_params(deep=True).values())))
 
 
-def _models(held: Any, reached: str, depth: int = 0) -> Iterator[tuple[str, Any]]:
-    """Yield the models that are in containers and plain objects, with the Python that leads there."""
-    if isinstance(held, type) or depth > _DEEPEST:
-        return
-    if isinstance(held, BaseEstimator) or kind_of(held):
-        yield reached, held
-    elif isinstance(held, Mapping):
-        for key, value in held.items():
-            if isinstance(key, (str, int)):
-                yield from _models(value, f"{reached}[{key!r}]", depth + 1)
-    elif isinstance(held, (list, tuple)):
-        for index, value in enumerate(held):
-            yield from _models(value, f"{reached}[{index}]", depth + 1)
-    elif type(held).__module__.partition(".")[0] not in ("builtins", "numpy", "pandas", "scipy", "sklearn"):
-        for name, value in getattr(held, "__dict__", {}).items():
-            yield from _models(value, f"{reached}.{name}", depth + 1)
+def _models(held: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the models that are in containers and plain objects, none inside another, with the paths to them."""
+    inside = set[int]()
+    for found in objects_in(held):
+        if id(found.value) not in inside and (isinstance(found.value, BaseEstimator) or kind_of(found.value)):
+            inside.update(id(one.value) for one in objects_in(found.value))
+            yield found.path, found.value
 
 
 def _unsearched(found: Loaded) -> Loaded:
@@ -195,7 +176,7 @@ def _unsearched(found: Loaded) -> Loaded:
         if model is found.model:
             notes = (*notes, "the search in the file is not run again: its best model is taken")
         model, reached = model.best_estimator_, f"{reached}.best_estimator_"
-    return Loaded(model, found.source, reached, notes)
+    return replace(found, model=model, reached=reached, notes=notes)
 
 
 _OF_LIGHTGBM = {
@@ -213,34 +194,29 @@ _OF_LIGHTGBM = {
 """Parameters in a LightGBM file, and what its scikit-learn classes call them."""
 
 
-def _native(kind: str, path: str, raw: bytes) -> Loaded:
+def _native(kind: str, path: str) -> Loaded:
     """Return the model of a file that the library of boosted trees has written, with the parameters that it keeps."""
     if kind == "CatBoost":
         import catboost
 
-        model = catboost.CatBoost().load_model(blob=raw)
-        loss = str(model.get_params().get("loss_function", model.get_all_params().get("loss_function")))
-        is_classifier = loss in ("Logloss", "CrossEntropy", "MultiClass", "MultiClassOneVsAll")
-        made = catboost.CatBoostClassifier if is_classifier else catboost.CatBoostRegressor
-        return Loaded(made().load_model(blob=raw), path)
+        loss = catboost.CatBoost().load_model(path).get_all_params().get("loss_function", "")
+        is_class = loss in ("Logloss", "CrossEntropy", "MultiClass", "MultiClassOneVsAll")
+        return Loaded((catboost.CatBoostClassifier if is_class else catboost.CatBoostRegressor)().load_model(path))
     if kind == "LightGBM":
         import lightgbm
 
-        booster = lightgbm.Booster(model_str=raw.decode(), params={"verbosity": -1})
+        booster = lightgbm.Booster(model_file=path)
         kept = {new: booster.params[name] for name, new in _OF_LIGHTGBM.items() if name in booster.params}
-        is_classifier = str(kept.get("objective", "")).startswith(("binary", "multiclass"))
-        made = lightgbm.LGBMClassifier if is_classifier else lightgbm.LGBMRegressor
-        names = booster.feature_name()
-        named = None if names == [f"Column_{index}" for index in range(len(names))] else names
-        fitted = SimpleNamespace(n_features_in_=booster.num_feature(), feature_names_in_=named)
-        return Loaded(made(**kept), path, fitted=fitted)
+        is_class = str(kept.get("objective")).startswith(("binary", "multiclass"))
+        model = (lightgbm.LGBMClassifier if is_class else lightgbm.LGBMRegressor)(**kept)
+        fitted = SimpleNamespace(n_features_in_=booster.num_feature(), feature_names_in_=booster.feature_name())
+        return Loaded(model, fitted=fitted)
     import xgboost
 
-    model = xgboost.XGBClassifier()
-    model.load_model(bytearray(raw))
-    if not str(model.objective).startswith(("binary:", "multi:")):
-        model = xgboost.XGBRegressor()
-        model.load_model(bytearray(raw))
+    objective = json.loads(xgboost.Booster(model_file=path).save_config())["learner"]["objective"]["name"]
+    is_class = objective.startswith(("binary:", "multi:"))
+    model = (xgboost.XGBClassifier if is_class else xgboost.XGBRegressor)()
+    model.load_model(path)
     model.set_params(n_estimators=model.get_booster().num_boosted_rounds())
     note = "of how it was trained, the file holds the number of trees alone: the rest is the library's defaults"
-    return Loaded(model, path, notes=(note,))
+    return Loaded(model, notes=(note,))

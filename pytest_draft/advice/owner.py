@@ -7,7 +7,7 @@ import io
 import os
 import warnings
 from dataclasses import dataclass
-from pathlib import PurePath
+from types import SimpleNamespace
 from typing import Any
 
 import joblib
@@ -16,12 +16,13 @@ import pandas as pd
 from sklearn.base import clone, is_classifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from pytest_draft.advice.loading import kind_of, loaded, place_in, settings_for
+from pytest_draft.advice.loading import loaded, place_in, settings_for
 from pytest_draft.data.files import IN_MEMORY, place_of
 from pytest_draft.data.known import finder
 from pytest_draft.data.tables import Table, read_table
 from pytest_draft.errors import DataError, UsageError, nearest_of, one_line
-from pytest_draft.policy.remedies import NATIVE
+from pytest_draft.hardening.rows import features_of
+from pytest_draft.policy.remedies import written_suffix
 from pytest_draft.policy.starting_settings import Setting, StartingSettings
 
 __tracebackhide__ = True  # frames here hold rows
@@ -44,8 +45,8 @@ class Owner:
     data: Table
     target: str
     """Name of the label column, or array."""
-    fitted_like: Any
-    """What has the columns and classes of the model as it was given."""
+    columns: SimpleNamespace
+    """What has the names and number of columns and the classes of the model as it was given."""
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
@@ -116,8 +117,7 @@ class Owner:
     @property
     def suffix(self) -> str:
         """How a file of the model is named, which is written as the owner's is."""
-        suffix = "" if self.source is None else PurePath(self.source).suffix
-        return suffix if suffix in _native_endings(self.forest) else ".joblib"
+        return written_suffix(self.source)
 
     def write(self, model: Any, path: str | os.PathLike[str]) -> None:
         """Write a fitted model to a file named by `suffix`."""
@@ -134,11 +134,6 @@ def quiet() -> Any:
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
         yield
-
-
-def _native_endings(forest: Any) -> tuple[str, ...]:
-    begin = {"LGBM": "LightGBM"}.get(kind_of(forest)[:4], kind_of(forest))
-    return next((ends for kind, ends in NATIVE.items() if begin.startswith(kind)), ())
 
 
 def owner_of(model: object, data: object, target: str | None) -> Owner:
@@ -158,22 +153,21 @@ def owner_of(model: object, data: object, target: str | None) -> Owner:
     ArtifactError, DataError, UsageError
     """
     found = loaded(model)
-    fitted, named = found.fitted or found.model, found.source or "the model"
+    columns = _columns_of(found.fitted or found.model)
     estimator, searches = _unsearched(found.model)
-    place = place_in(estimator, named)
+    place = place_in(estimator, found.source or "the model")
     table = _table(data, target)
-    target = _target(fitted, table, target)
-    features = _features(fitted, table, target, named)
+    target = _target(columns, table, target)
     whole = estimator.get_params()[place] if place else estimator
     return Owner(
         estimator=estimator,
         place=place,
-        features=features,
-        labels=_labels(fitted, table, target, bool(is_classifier(whole))),
+        features=_features(columns, table, target),
+        labels=_labels(columns, table, target, bool(is_classifier(whole))),
         source=found.source,
         data=table,
         target=target or "y",
-        fitted_like=fitted,
+        columns=columns,
         notes=(
             *found.notes,
             *(f"the search at {one_line(at)!r} is not run again: its best model is taken" for at in searches),
@@ -194,8 +188,7 @@ def as_given(owner: Owner, holdout: object, target: str | None) -> tuple[Any, An
     """
     table = _table(holdout, target)
     target = owner.target if table.targets is None else target
-    features = _features(owner.fitted_like, table, target, "the model")
-    return features, _labels(owner.fitted_like, table, target, owner.is_classifier)
+    return _features(owner.columns, table, target), _labels(owner.columns, table, target, owner.is_classifier)
 
 
 def _unsearched(given: Any) -> tuple[Any, tuple[str, ...]]:
@@ -221,53 +214,44 @@ def _table(data: object, target: str | None) -> Table:
     )
 
 
-def _target(estimator: Any, table: Table, target: str | None) -> str | None:
+def _target(columns: SimpleNamespace, table: Table, target: str | None) -> str | None:
     """Return the name of the label column: the only one that is no feature, where none is given."""
     if target is not None or table.targets is not None:
         return target
-    others = set(map(str, table.frame.columns)) - set(map(str, _names(estimator) or ()))
+    others = set(map(str, table.frame.columns)) - set(
+        map(str, () if columns.feature_names_in_ is None else columns.feature_names_in_)
+    )
     if len(others) != 1:
         raise UsageError(f"{place_of(table.source)}: name the label column with --target")
     return others.pop()
 
 
-def _names(fitted: Any) -> list[str] | None:
-    """Return the names of the columns that a model was trained on; None where it had none, or its library made them."""
-    found = getattr(fitted, "feature_names_in_", getattr(fitted, "feature_names_", None))
-    made = (
-        [[f"{begin}{index}" for index in range(len(found))] for begin in ("Column_", "")] if found is not None else []
+def _columns_of(fitted: Any) -> SimpleNamespace:
+    """Return what tells which columns a model was trained on; without names where its library has made them."""
+    names = getattr(fitted, "feature_names_in_", getattr(fitted, "feature_names_", None))
+    if names is not None and any(
+        list(names) == [f"{begin}{i}" for i in range(len(names))] for begin in ("Column_", "")
+    ):
+        names = None
+    return SimpleNamespace(
+        feature_names_in_=names,
+        n_features_in_=getattr(fitted, "n_features_in_", None) or None,
+        classes_=getattr(fitted, "classes_", None),
     )
-    return None if found is None or list(found) in made else list(found)
 
 
-def _features(estimator: Any, table: Table, target: str | None, named: str) -> Any:
+def _features(columns: SimpleNamespace, table: Table, target: str | None) -> Any:
     """Return the columns that a model takes, as it takes them."""
-    where = place_of(table.source)
-    frame = table.frame
-    if table.targets is None:
-        if target not in frame.columns:
-            nearest = nearest_of(target, map(str, frame.columns))
-            raise UsageError(f"{where}: there is no column {one_line(target)!r} for --target{nearest}")
-        frame = frame.drop(columns=target)
-    names = _names(estimator)
-    width = getattr(estimator, "n_features_in_", None)
-    if names is not None and any(isinstance(column, str) for column in frame.columns):
-        missing = [name for name in names if name not in frame.columns]
-        if missing:
-            first = ", ".join(repr(one_line(name, 60)) for name in missing[:3])
-            raise UsageError(
-                f"{where}: {len(missing)} of the model's {len(names)} columns are missing: {first}"
-                + ", ..." * (len(missing) > 3)
-                + "; give the table that the model was trained on"
-            )
-        return frame[list(names)]
-    if width is not None and frame.shape[1] != width:
-        raise UsageError(f"{where}: {frame.shape[1]} feature columns, but {one_line(named)} takes {width}")
-    fitted_on_arrays = width is not None and names is None
-    return frame.to_numpy() if fitted_on_arrays or table.targets is not None else frame
+    if table.targets is None and target not in table.frame.columns:
+        nearest = nearest_of(target, map(str, table.frame.columns))
+        raise UsageError(f"{place_of(table.source)}: there is no column {one_line(target)!r} for --target{nearest}")
+    if columns.n_features_in_ is None and columns.feature_names_in_ is None:  # not fitted yet
+        return table.frame if table.targets is not None else table.frame.drop(columns=target)
+    found = features_of(columns, table.frame, target)
+    return found.to_numpy() if table.targets is not None and hasattr(found, "to_numpy") else found
 
 
-def _labels(fitted: Any, table: Table, target: str | None, is_class: bool) -> Any:
+def _labels(columns: SimpleNamespace, table: Table, target: str | None, is_class: bool) -> Any:
     """Return the labels as the model was trained on them."""
     where = place_of(table.source)
     if table.targets is None:
@@ -290,10 +274,7 @@ def _labels(fitted: Any, table: Table, target: str | None, is_class: bool) -> An
     labels = column.to_numpy()
     if labels.dtype.kind not in "biuf":
         labels = labels.astype(object)
-    classes = getattr(fitted, "classes_", None)
-    if classes is None or not isinstance(classes, np.ndarray):
-        return labels
-    return _as_trained(labels, classes, where)
+    return _as_trained(labels, columns.classes_, where) if isinstance(columns.classes_, np.ndarray) else labels
 
 
 def _as_trained(labels: Any, classes: Any, where: str) -> Any:

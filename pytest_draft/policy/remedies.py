@@ -104,8 +104,10 @@ GONE_SOON = "pytest-draft-demo-"
 """How folders are named whose files are removed when pytest ends: no command is told that needs them."""
 
 
-LONGER = 4
-"""How many times as long an attack is given that did not end within its time."""
+def written_suffix(path: str | None) -> str:
+    """Return how a file is named that is written in place of another one, so that the same library reads it."""
+    suffix = "" if path is None else PurePath(path).suffix
+    return suffix if any(suffix in ends for ends in NATIVE.values()) else ".joblib"
 
 
 def more_time(examination: Examination, policy: str | None = None, whether: str = "passes") -> Command | None:
@@ -129,7 +131,7 @@ def more_time(examination: Examination, policy: str | None = None, whether: str 
     words += [] if case.adversary == "artifact" else ["--draft-adversary", case.adversary]
     words += [] if policy is None else ["--draft-policy", policy]
     words += [] if case.seed == 0 else ["--draft-seed", str(case.seed)]
-    line = in_shell([*words, "--draft-budget", f"{LONGER * case.seconds:g}"])
+    line = in_shell([*words, "--draft-budget", f"{case.longer:g}"])
     return Command(line, f"to see with more time whether it {whether}")
 
 

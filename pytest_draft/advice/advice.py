@@ -1,19 +1,86 @@
-"""The advice as text for a terminal: one table, what to release and what it costs, and the code to paste."""
+"""The advice that `pytest_draft.advise` returns: what to train, and a table of what was tried, as text."""
 
 from __future__ import annotations
 
+import os
 import textwrap
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
+from pytest_draft.advice.judging import Judgement
+from pytest_draft.advice.owner import Owner
 from pytest_draft.advice.scoring import Score
 from pytest_draft.data.files import IN_MEMORY
 from pytest_draft.foreign_text import harmless, in_shell, typed
-
-if TYPE_CHECKING:
-    from pytest_draft.advice.advise import Advice, Tried
+from pytest_draft.output import replacing
+from pytest_draft.policy.starting_settings import Setting
 
 WIDTH = 79
 """Columns of a terminal, less one."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A setting, and what the gate says of its file."""
+
+    setting: Setting | None
+    """None for the owner's own."""
+    hardened: bool
+    """Whether the file was hardened."""
+    score: Score
+    judgement: Judgement | None = None
+    """None where it was not judged: something with a better score had passed, or no time was left."""
+    is_full: bool = False
+    """Whether the judgement was one of the whole gate."""
+
+    @property
+    def name(self) -> str:
+        """The setting in words."""
+        return "as it is" if self.setting is None else str(self.setting)
+
+
+@dataclass(frozen=True)
+class Advice:
+    """Which setting to train, what was tried, and what it costs. Aggregates only: no row of data."""
+
+    owner: Owner
+    metric: str
+    policy: str
+    """Its name."""
+    asked: tuple[str, ...]
+    """Options with which the gate judges so."""
+    tried: tuple[Tried, ...]
+    """The owner's own first, then those whose file tells the most."""
+    pick: Tried | None
+    """What passed the gate, with the best score of those that were tried; None where nothing did."""
+    tests: tuple[Score, Score] | None
+    """Of the owner's setting and the pick, on rows that chose nothing."""
+    tested_on: str
+    seconds: float
+    finished: bool
+    """Whether nothing was left out for want of time."""
+    interrupted: bool
+    """Whether somebody has stopped it."""
+    budget: float
+    notes: tuple[str, ...] = ()
+    file: bytes | None = field(default=None, repr=False)
+    """The file that passed."""
+    model: Any = field(default=None, repr=False)
+    """The model that is in it."""
+    saved: str | None = None
+    """Where the file was written."""
+
+    def __str__(self) -> str:
+        return text(self)
+
+    def save(self, path: str | os.PathLike[str]) -> Advice:
+        """Write the file that passed, which nobody else may read; return the advice that names it."""
+        if self.file is None:
+            return self
+        with replacing(Path(path), private=True) as file:
+            file.write(self.file)
+        return replace(self, saved=os.fspath(path))
 
 
 def text(advice: Advice) -> str:
@@ -75,10 +142,9 @@ def _headline(advice: Advice) -> str:
     pick = advice.pick
     if pick is None or pick.judgement is None:
         return "No setting passed." if advice.finished else "No setting has passed yet: time was out."
-    file = "hardened, " * pick.hardened
-    passed = f"it passed the policy {advice.policy!r} in {pick.judgement.seconds:.0f} s"
-    written = "" if advice.saved is None else f" Its file is {typed(advice.saved)}: that is what to release."
-    return f"Train {pick.name}: {file}{passed}.{written}"
+    what = "Your model passes as it is" if pick.setting is None else f"Train {pick.name}: its file passes"
+    said = f"{what}{', hardened,' * pick.hardened} by the policy {advice.policy!r} ({pick.judgement.seconds:.0f} s)."
+    return said if advice.saved is None else f"{said} It is {typed(advice.saved)}: release that one."
 
 
 def _cost(advice: Advice) -> list[str]:
@@ -124,9 +190,7 @@ def _judging(advice: Advice) -> str:
     if advice.saved is None or owner.data.source == IN_MEMORY:
         return ""
     words = ["--draft-forest", typed(advice.saved), "--draft-data", typed(owner.data.source)]
-    words += ["--draft-target", owner.target]
-    words += [] if advice.policy == "default" else ["--draft-policy", advice.policy]
-    return in_shell(["pytest", *words])
+    return in_shell(["pytest", *words, "--draft-target", owner.target, *advice.asked])
 
 
 def _folded(sentence: str) -> list[str]:
