@@ -143,7 +143,7 @@ class TimeLimits:
     def attack_limit(self) -> tuple[str, str]:
         """Say what the attack had spent when it ended, and what may get it further."""
         if not self._attack_was_ended():
-            return "its last search", f"try another --draft-seed, or {self.longer}"
+            return "its last search", f"another --draft-seed may help, or {self.longer}"
         if self._effort is not None and not self.attack.clock_ended:
             return f"{self._effort:g} units of effort", self.longer
         return self._share(), self.longer

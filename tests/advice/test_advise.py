@@ -90,7 +90,7 @@ def told(monkeypatch, table):
         monkeypatch.setattr(Scorer, "cross_validated", score)
         monkeypatch.setattr(Scorer, "tested", lambda self, setting: None)
         monkeypatch.setattr(Gate, "judge", judge)
-        model = model or RandomForestClassifier(3, random_state=0)
+        model = RandomForestClassifier(3, random_state=0) if model is None else model
         return pytest_draft.advise(model.fit(table.drop(columns="y"), table.y), table, "y", **options), seen
 
     return advised
