@@ -72,13 +72,11 @@ def advise(
         Name of a scorer of scikit-learn; ``roc_auc``, ``roc_auc_ovr`` or ``r2`` by the kind of the model.
     minutes : float
         For the whole search, which mostly ends earlier. What is being judged is finished.
-    policy : path-like, optional
-        A policy's file, or the name of a shipped one; the default policy.
+    policy, domain : path-like, optional
+        Files, or the name of a shipped policy.
     holdout : path-like, pandas.DataFrame or tuple (X, y), optional
-        Rows that were not trained on, for the test score, which chooses nothing. Without them, and with 400 rows or
-        more, a quarter is set aside for it; the judged models are trained on all rows.
-    domain : path-like, optional
-        TOML file that declares each column's domain.
+        Rows for the test score, which chooses nothing. Without them a quarter of 400 rows or more is set aside for it;
+        what is judged is trained on all rows.
     adversaries : tuple of str
         Added to the policy's.
     budget : float
@@ -262,12 +260,9 @@ def _check(minutes: float, budget: float, seed: int, memory: int | None) -> None
     for name, value in (("minutes", minutes), ("budget", budget)):
         if not 0 < value < math.inf:
             raise UsageError(f"--{name}: more than 0, not {value:g}")
-    if 60 * minutes < budget:
-        raise UsageError(f"--minutes: {minutes:g} is less than one judgement may take (--budget {budget:g} seconds)")
-    if seed < 0:
-        raise UsageError(f"--seed: at least 0, not {seed}")
-    if memory is not None and memory < 1:
-        raise UsageError(f"--memory: at least 1 MB, not {memory}")
+    for name, number, fewest in (("seed", seed, 0), ("memory", 1 if memory is None else memory, 1)):
+        if number < fewest:
+            raise UsageError(f"--{name}: at least {fewest}, not {number}")
 
 
 def _policy(given: str | os.PathLike[str] | None, adversaries: tuple[str, ...]) -> Policy:

@@ -15,6 +15,8 @@ from pytest_draft.errors import UsageError, one_line
 from pytest_draft.output import place_of, replacing
 from pytest_draft.policy.remedies import written_suffix
 
+_PASSED = ("metric", "minutes", "policy", "holdout", "domain", "budget", "memory", "seed")
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
@@ -58,15 +60,8 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.model,
             arguments.data,
             arguments.target,
-            metric=arguments.metric,
-            minutes=arguments.minutes,
-            policy=arguments.policy,
-            holdout=arguments.holdout,
-            domain=arguments.domain,
             adversaries=tuple(arguments.adversary),
-            budget=arguments.budget,
-            memory=arguments.memory,
-            seed=arguments.seed,
+            **{name: getattr(arguments, name) for name in _PASSED},
             say=_say,
         )
     finally:

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import stat
-import tempfile
 import time
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-
-from filelock import FileLock
 
 from pytest_draft.errors import UsageError
 from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination
 from pytest_draft.isolation import Children
+from pytest_draft.output import PrivateFolder
 from pytest_draft.policy.enough import Enough
 from pytest_draft.policy.policy import Budgets, Policy
 from pytest_draft.policy.rule import Verdict
@@ -29,8 +23,6 @@ _NOT_OF_NEW_FILES = frozenset(("artifact-pinned",))
 
 _NOT_OF_TRIALS = frozenset(("time-box",))
 """Rules on how long a judgement takes: they hold for the last one, which has the whole box."""
-
-_PREFIX, _LOCK = "pytest-draft-advise-", "in-use.lock"
 
 
 @dataclass(frozen=True)
@@ -44,20 +36,6 @@ class Judgement:
     """What that rule says."""
     seconds: float
     """How long it took."""
-
-
-def remove_abandoned() -> None:
-    """Remove the folders that killed runs of this user have left: the models in there reveal training data."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        with suppress(OSError):  # it is gone, or in use: `Timeout` is an OSError, too
-            status, lock = folder.lstat(), folder / _LOCK
-            mine = not hasattr(os, "getuid") or status.st_uid == os.getuid()
-            if stat.S_ISDIR(status.st_mode) and mine and lock.is_file():
-                with FileLock(lock, timeout=0):  # the system takes it from whoever ends
-                    for left in folder.iterdir():
-                        if left != lock:
-                            left.unlink()
-                shutil.rmtree(folder)
 
 
 class Gate:
@@ -84,27 +62,20 @@ class Gate:
             raise UsageError(f"the policy {policy.name!r} has no rule that a new file could pass: name another one")
         self._case, self._data = case, data
         self._children, self._written = Children(), 0
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder = PrivateFolder("pytest-draft-advise-")
 
     def __enter__(self) -> Gate:
-        remove_abandoned()
-        self._folder = tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True)
-        self._lock = FileLock(Path(self._folder.name) / _LOCK)
-        with suppress(OSError, NotImplementedError):  # a file system without locks
-            self._lock.acquire()
+        self._folder.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._children.close()
-        if self._folder is not None:
-            self._lock.release()
-            self._folder.cleanup()
+        self._folder.__exit__()
 
     def new_path(self, suffix: str) -> Path:
         """Return where another file can be written in the private folder."""
-        assert self._folder is not None
         self._written += 1
-        return Path(self._folder.name) / f"model-{self._written}{suffix}"
+        return self._folder.path / f"model-{self._written}{suffix}"
 
     def judge(self, path: Path, seconds: float, *, full: bool) -> Judgement:
         """Judge a file.

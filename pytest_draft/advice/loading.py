@@ -24,6 +24,7 @@ __tracebackhide__ = True  # frames here hold rows
 
 HANDLED = "one forest, decision tree or ensemble of boosted trees, alone or inside another model"
 
+_AROUND = ("Bagging", "AdaBoost")
 _LIBRARIES = ("sklearn", "xgboost", "lightgbm", "catboost")
 
 
@@ -34,8 +35,6 @@ class Loaded:
     model: Any
     source: str | None = None
     """Path of the file; None for a model given in memory."""
-    reached: str = ""
-    """Python that leads from what is in the file to the model, as in ``['model'].best_estimator_``."""
     notes: tuple[str, ...] = ()
     fitted: Any = None
     """What has the columns of the model, where the model itself does not."""
@@ -44,15 +43,8 @@ class Loaded:
 def loaded(model: object) -> Loaded:
     """Return the model of a file, or the given one.
 
-    Parameters
-    ----------
-    model : path-like or estimator
-        A file is loaded by joblib, which runs what is in it, or by the library of its boosted trees. It may hold a
-        container with one model with trees in it.
-
-    Raises
-    ------
-    DataError, UsageError
+    A file is loaded by joblib, which runs what is in it, or by the library of its boosted trees. It may hold a
+    container with one model with trees in it.
     """
     if isinstance(model, BaseEstimator) or hasattr(model, "get_params"):
         return _unsearched(Loaded(model))
@@ -96,8 +88,11 @@ def place_in(estimator: Any, named: str) -> str:
     UsageError
     """
     where, everything = one_line(named), {"": estimator, **estimator.get_params(deep=True)}
-    found: list[str] = [name for name, value in everything.items() if kind_of(value) and not _holds_others(value)]
-    found = [name for name in found if not any(_holds_tree(everything[outer]) for outer in _around(name))]
+    found: list[str] = []
+    for name, value in everything.items():
+        covered = any(_holds_tree(everything[outer]) for outer in _around(name))
+        if kind_of(value) and not covered and (_holds_tree(value) or not kind_of(value).startswith(_AROUND)):
+            found.append(name)
     if not found:
         raise _refused(named, estimator)
     if len(found) > 1:
@@ -124,15 +119,8 @@ def _around(place: str) -> list[str]:
 
 def _holds_tree(model: Any) -> bool:
     """Return whether a model is a Bagging or AdaBoost of single trees, so that its trees are changed through it."""
-    return _is_around(model) and (model.estimator is None or isinstance(model.estimator, BaseDecisionTree))
-
-
-def _holds_others(model: Any) -> bool:
-    return _is_around(model) and not _holds_tree(model)
-
-
-def _is_around(model: Any) -> bool:
-    return kind_of(model).startswith(("Bagging", "AdaBoost"))
+    inner = getattr(model, "estimator", model)
+    return kind_of(model).startswith(_AROUND) and (inner is None or isinstance(inner, BaseDecisionTree))
 
 
 def _only_model(held: Any, path: str) -> Loaded:
@@ -148,7 +136,7 @@ def _only_model(held: Any, path: str) -> Loaded:
     ((reached, model),) = with_trees
     kind = one_line(type(held).__name__)
     note = f"the file holds a {kind}: its model at {one_line(reached)} is changed, and written alone to the new file"
-    return Loaded(model, path, reached, (note,) if reached else ())
+    return Loaded(model, path, (note,) if reached else ())
 
 
 def _refused(where: str, model: Any) -> UsageError:
@@ -171,20 +159,17 @@ def _models(held: Any) -> Iterator[tuple[str, Any]]:
 
 def _unsearched(found: Loaded) -> Loaded:
     """Return the best model of a fitted search, and of a search in that."""
-    model, reached, notes = found.model, found.reached, found.notes
+    model, notes = found.model, found.notes
     while hasattr(model, "best_estimator_"):
         if model is found.model:
             notes = (*notes, "the search in the file is not run again: its best model is taken")
-        model, reached = model.best_estimator_, f"{reached}.best_estimator_"
-    return replace(found, model=model, reached=reached, notes=notes)
+        model = model.best_estimator_
+    return replace(found, model=model, notes=notes)
 
 
 _OF_LIGHTGBM = {
     "num_iterations": "n_estimators",
     "min_data_in_leaf": "min_child_samples",
-    "min_sum_hessian_in_leaf": "min_child_weight",
-    "min_gain_to_split": "min_split_gain",
-    "lambda_l1": "reg_alpha",
     "lambda_l2": "reg_lambda",
     "feature_fraction": "colsample_bytree",
     "bagging_fraction": "subsample",

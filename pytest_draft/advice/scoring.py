@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,26 +39,14 @@ class Score:
     error: float
     """Its standard error."""
 
-    def __post_init__(self) -> None:
-        if not (math.isfinite(self.mean) and math.isfinite(self.error) and self.error >= 0):
-            raise ValueError(f"a score of {self.mean} with a standard error of {self.error}")
-
     def __str__(self) -> str:
         return f"{self.mean:.3f} ± {self.error:.3f}"
 
 
 class Scorer:
-    """Scores settings on the same folds.
+    """Scores settings of an owner's model on the same folds, by the name of a scorer of scikit-learn.
 
-    Parameters
-    ----------
-    owner : Owner
-    metric : str or None
-        Name of a scorer of scikit-learn; None for ``roc_auc``, ``roc_auc_ovr`` or ``r2``, by the model's kind.
-    seed : int
-        Of the folds.
-    holdout : tuple (X, y) or None
-        Rows to test on in the end; None to set some of the owner's aside.
+    Without a holdout some of many rows are set aside, to test on in the end.
 
     Raises
     ------
@@ -109,7 +96,9 @@ class Scorer:
         try:
             with quiet():
                 found = cross_val_score(owner.made(setting), *rows, scoring=self.metric, cv=folds, error_score="raise")
-                return Score(float(np.mean(found)), float(np.std(found, ddof=1) / np.sqrt(self._folds)))
+            if not np.isfinite(found).all():
+                raise ValueError
+            return Score(float(np.mean(found)), float(np.std(found, ddof=1) / np.sqrt(self._folds)))
         except Exception as error:  # what it says could quote rows
             kind = type(error).__name__
         raise DataError(

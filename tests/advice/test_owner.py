@@ -57,7 +57,6 @@ def _models():
     yield "pipeline", make_pipeline(StandardScaler(), forest), "randomforestclassifier__", "max_leaf_nodes"
     yield "calibrated", CalibratedClassifierCV(forest, cv=3), "estimator__", "max_leaf_nodes"
     yield "search", search, "", "max_leaf_nodes"
-    yield "search in a pipeline", make_pipeline(StandardScaler(), search), "gridsearchcv__", "max_leaf_nodes"
     yield "bagged trees", BaggingClassifier(DecisionTreeClassifier(), 6), "", "estimator__max_leaf_nodes"
     yield "bagged without a tree", BaggingClassifier(n_estimators=6), "", "estimator__max_leaf_nodes"
     yield "boosted stumps", AdaBoostClassifier(n_estimators=6), "", "estimator__max_leaf_nodes"
@@ -146,6 +145,11 @@ def test_the_one_model_in_a_container_is_changed(saved, table, put):
             CalibratedClassifierCV(GridSearchCV(RandomForestClassifier(2), {"max_depth": [1]}, cv=2), cv=2),
             lambda model: model,
             "it holds a search at 'estimator'",
+        ),
+        (
+            make_pipeline(StandardScaler(), GridSearchCV(RandomForestClassifier(2), {"max_depth": [1]}, cv=2)),
+            lambda model: model,
+            "it holds a search at 'gridsearchcv'",
         ),
         (RandomForestClassifier(2), lambda model: {"a": model, "b": [RandomForestClassifier(2)]}, "it holds 2 models"),
         (StandardScaler(), lambda model: [model], "this is a StandardScaler"),
