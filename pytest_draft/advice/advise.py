@@ -55,10 +55,10 @@ def advise(
     """Look for a setting of a model's trees that predicts well and whose file passes a policy.
 
     The settings of the model's kind (`pytest_draft.policy.starting_settings`) are scored by repeated cross-validation
-    on the same folds. Their files are judged by the gate in short time boxes: as they are and, where that does not
-    pass, hardened. First the owner's own setting, then the one to start with and smaller ones until one passes, then
-    those with better scores. What passed with the best score is judged once more as the gate does. Ctrl-C ends the
-    search with what was found out by then.
+    on the same folds. Their files are judged by the gate: as they are and, where that can help, hardened. First the
+    owner's own setting, then the one to start with and smaller ones until one passes, then those with better scores,
+    in short time boxes. What passed with the best score is judged as the gate does, if it was not yet. Ctrl-C ends
+    the search with what was found out by then.
 
     Parameters
     ----------
@@ -168,14 +168,13 @@ class _Search:
         try:
             self._score((None, *settings.settings))
             self._passes(None)
-            any(self._passes(setting) for setting in at_first)
+            for hardens in (False, True):
+                self._best() or any(self._passes(setting, self._budget, hardens) for setting in at_first)
             for setting in sorted(settings.settings, key=lambda one: -self._scores[one].mean):
                 best = self._best()
                 if best is None or self._scores[setting].mean <= best.score.mean or self._passes(setting):
                     break
             self._confirm()
-            if self.pick is None:
-                self._longer([one for setting in at_first for one in self._of(setting)])
         except _OutOfTimeError:
             self.finished = False
             self._confirm()
@@ -199,29 +198,33 @@ class _Search:
     def _share(self) -> float:
         return min(1.0, self._timebox.elapsed / self._timebox.seconds)
 
-    def _passes(self, setting: Setting | None) -> bool:
-        """Judge a setting's file and, where it does not pass, the hardened one; return whether one of them passes."""
-        if not self._of(setting):
-            model = self._owner.fitted(setting)
-            judged = self._judged(setting, model, is_hardened=False)
-            can_help = judged.verdict != "passed" and judged.rule != LABEL_TOLD.id  # which needs no counts and no seeds
-            if self._hardens and can_help:
-                try:
-                    model = hardened(model, "counts", self._owner.features)[0]
-                except DataError:
-                    self._hardens = False
-                else:
-                    self._judged(setting, model, is_hardened=True)
+    def _passes(self, setting: Setting | None, seconds: float | None = None, hardens: bool = True) -> bool:
+        """Judge a setting's file and, where that does not pass, the hardened one; return whether one of them does.
+
+        It is the gate's judgement where its seconds are given. Against `label-told` hardening does not help.
+        """
+        if (setting, False) not in self._tried:
+            self._judged(setting, self._owner.fitted(setting), seconds, is_hardened=False)
+        judged = self._tried[setting, False].judgement
+        asked = hardens and self._hardens and (setting, True) not in self._tried
+        if asked and judged is not None and judged.verdict != "passed" and judged.rule != LABEL_TOLD.id:
+            try:
+                model = hardened(self.files[setting, False][1], "counts", self._owner.features)[0]
+            except DataError:
+                self._hardens = False
+            else:
+                self._judged(setting, model, seconds, is_hardened=True)
         return any(one.judgement is not None and one.judgement.verdict == "passed" for one in self._of(setting))
 
-    def _judged(self, setting: Setting | None, model: Any, is_hardened: bool) -> Judgement:
+    def _judged(self, setting: Setting | None, model: Any, seconds: float | None, is_hardened: bool) -> None:
         kept = self._trial if self._best() is None else self._budget  # for the last one
         if self._timebox.remaining < kept:
             raise _OutOfTimeError
         path = self._gate.new_path(self._owner.suffix)
         self._owner.write(model, path)
         self.files[setting, is_hardened] = path, model
-        return self._judge(Tried(setting, is_hardened, self._scores[setting]), self._trial, full=False)
+        tried = Tried(setting, is_hardened, self._scores[setting])
+        self._judge(tried, seconds or self._trial, full=seconds is not None)
 
     def _judge(self, tried: Tried, seconds: float, *, full: bool) -> Judgement:
         self._say(f"judging {_name(tried.setting)}{', hardened' * tried.hardened}", self._share)
@@ -237,15 +240,6 @@ class _Search:
                 self._judge(best, self._budget, full=True)
             else:
                 self.pick = best
-
-    def _longer(self, tried: list[Tried]) -> None:
-        """Judge what had no answer in its time once more, in the whole time box, until one passes."""
-        for one in tried:
-            if self.pick is None and one.judgement is not None and one.judgement.verdict == "inconclusive":
-                if self._timebox.remaining < self._budget / 2:
-                    raise _OutOfTimeError
-                self._judge(one, self._budget, full=True)
-                self._confirm()
 
 
 class _OutOfTimeError(Exception):

@@ -18,6 +18,7 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier,
 import pytest_draft
 from pytest_draft.__main__ import main
 from pytest_draft.advice.advice import code
+from pytest_draft.advice.advise import _Search
 from pytest_draft.advice.judging import Gate, Judgement
 from pytest_draft.advice.scoring import Score, Scorer
 from pytest_draft.errors import UsageError
@@ -65,28 +66,27 @@ def told(monkeypatch, table):
     Verdicts by setting; ``+`` in front means the hardened file, ``!`` in the last judgement. All else fails.
     """
 
+    real = _Search._judged
+
     def advised(verdicts, scores, model=None, **options):
         seen, made = [], []
 
         def score(self, setting):
             return Score(scores.get("as it is" if setting is None else str(setting), 0.5), 0.01)
 
-        def written(self, setting):
-            made.append("as it is" if setting is None else str(setting))
-            return real(self, setting)
+        def judged(self, setting, model, seconds, is_hardened):
+            made.append(f"{'+' * is_hardened}{'as it is' if setting is None else setting}")
+            return real(self, setting, model, seconds, is_hardened=is_hardened)
 
         def judge(self, path, seconds, *, full):
-            number = int(path.stem.rpartition("-")[2]) - 1
-            name = names.setdefault(number, ("+" if made[-1] in names.values() else "") + made[-1])
+            name = names.setdefault(path.name, made[-1])
             asked = f"!{name}" if full else name
             seen.append(asked)
             verdict = verdicts.get(asked, verdicts.get(name, "failed"))
             return Judgement(verdict, "" if verdict == "passed" else "some-rule", "it is so", 1.0)
 
-        from pytest_draft.advice.owner import Owner
-
-        names, real = {}, Owner.fitted
-        monkeypatch.setattr(Owner, "fitted", lambda self, setting, *rows: written(self, setting))
+        names = {}
+        monkeypatch.setattr(_Search, "_judged", judged)
         monkeypatch.setattr(Scorer, "cross_validated", score)
         monkeypatch.setattr(Scorer, "tested", lambda self, setting: None)
         monkeypatch.setattr(Gate, "judge", judge)
@@ -103,16 +103,18 @@ def name_of(pick):
 def test_what_passes_with_the_best_score_is_taken_and_judged_once_more(told):
     advice, seen = told({START: "passed", FORESTS[1]: "passed"}, {OWN: 0.9, FORESTS[0]: 0.8, FORESTS[1]: 0.7})
     assert name_of(advice.pick) == FORESTS[1]
-    assert seen == [OWN, f"+{OWN}", START, FORESTS[0], f"+{FORESTS[0]}", FORESTS[1], f"!{FORESTS[1]}"]
+    assert seen == [OWN, f"+{OWN}", f"!{START}", FORESTS[0], f"+{FORESTS[0]}", FORESTS[1], f"!{FORESTS[1]}"]
     assert advice.finished
     assert "It costs 20.0 points" in str(advice)
 
 
-def test_smaller_ones_are_tried_until_one_passes_hardened_ones_too(told):
+def test_smaller_ones_are_tried_until_one_passes_and_then_hardened_ones(told):
     smaller = FORESTS[FORESTS.index(START) + 2]
-    advice, seen = told({f"+{smaller}": "passed"}, {})
+    advice, seen = told({smaller: "passed"}, {})
+    assert (name_of(advice.pick), seen[2:]) == (smaller, [f"!{name}" for name in FORESTS[4:7]])
+    advice, seen = told({f"+{smaller}": "passed", smaller: "inconclusive"}, {})
     assert name_of(advice.pick) == f"+{smaller}"
-    assert seen[2:] == [one for name in FORESTS[4:7] for one in (name, f"+{name}")] + [f"!+{smaller}"]
+    assert seen[2:] == [f"!{name}" for name in FORESTS[4:]] + [f"!+{name}" for name in FORESTS[4:7]]
     assert "pytest_draft.harden(model" in "\n".join(code(advice))
 
 
@@ -126,13 +128,7 @@ def test_what_does_not_pass_the_last_judgement_makes_room_for_the_next(told):
     verdicts = {START: "passed", FORESTS[3]: "passed", f"!{FORESTS[3]}": "failed"}
     advice, seen = told(verdicts, {FORESTS[3]: 0.9, START: 0.7})
     assert name_of(advice.pick) == START
-    assert seen[-2:] == [f"!{FORESTS[3]}", f"!{START}"]
-
-
-def test_what_had_no_answer_is_judged_for_longer_where_nothing_passed(told):
-    advice, seen = told({START: "inconclusive", f"!{START}": "passed"}, {})
-    assert name_of(advice.pick) == START
-    assert seen[-1] == f"!{START}"
+    assert seen[2:] == [f"!{START}", FORESTS[3], f"!{FORESTS[3]}"]
 
 
 def test_where_nothing_passes_the_next_step_is_said(told):
@@ -159,7 +155,7 @@ def test_without_time_what_passed_is_judged_and_said_to_be_unfinished(told, monk
     assert name_of(advice.pick) == START
     monkeypatch.setattr(TimeBox, "remaining", 40.0)
     advice, seen = told({START: "passed"}, {FORESTS[0]: 0.9}, minutes=5)
-    assert seen == [OWN, f"+{OWN}", START, f"!{START}"]
+    assert seen == [OWN, f"+{OWN}", f"!{START}"]
     assert not advice.finished
 
 
