@@ -165,7 +165,7 @@ def test_a_file_that_passes_is_written_and_the_code_leaves_it_alone(folder, caps
     assert main(["advise", *ASKED, "--budget=10", "--markdown=a.md"]) == 0
     said = capsys.readouterr()
     assert "which runs what is in it" in said.err
-    assert set(Path(tempfile.gettempdir()).glob("pytest-draft-advise-*")) == before
+    assert set(Path(tempfile.gettempdir()).glob("pytest-draft-advise-*")) <= before
     written = Path("my model-advised.joblib")
     assert written.stat().st_mode & 0o077 == 0
     kept = written.read_bytes()
