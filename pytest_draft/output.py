@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import stat
+import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
+
+from filelock import FileLock
 
 _ALL, _OWNER = 0o666, 0o600  # the first as the process's umask leaves it
 
@@ -85,3 +89,51 @@ def _mode(place: Path) -> int | None:
     if not stat.S_ISREG(status.st_mode):
         raise NotRegularError
     return stat.S_IMODE(status.st_mode) & 0o777
+
+
+_LOCK = "in-use.lock"
+
+
+class PrivateFolder:
+    """A folder that nobody else may look into, and that is removed: use it in a ``with`` block.
+
+    What killed runs of this user have left under such a name is removed, too.
+
+    Parameters
+    ----------
+    prefix : str
+        How its name begins.
+    """
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+        return Path(self._folder.name)
+
+    def __enter__(self) -> PrivateFolder:
+        self.remove_abandoned()
+        self._folder = tempfile.TemporaryDirectory(prefix=self._prefix, ignore_cleanup_errors=True)
+        self._lock = FileLock(self.path / _LOCK)
+        with suppress(OSError, NotImplementedError):  # a file system without locks
+            self._lock.acquire()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+        self._folder.cleanup()
+
+    def remove_abandoned(self) -> None:
+        """Remove the folders that killed runs of this user have left: what is in there can reveal training data."""
+        for folder in Path(tempfile.gettempdir()).glob(f"{self._prefix}*"):
+            with suppress(OSError):  # it is gone, or in use: `Timeout` is an OSError, too
+                status, lock = folder.lstat(), folder / _LOCK
+                mine = not hasattr(os, "getuid") or status.st_uid == os.getuid()
+                if stat.S_ISDIR(status.st_mode) and mine and lock.is_file():
+                    with FileLock(lock, timeout=0):  # the system takes it from whoever ends
+                        for left in folder.iterdir():
+                            if left != lock:
+                                left.unlink()
+                    shutil.rmtree(folder)

@@ -13,17 +13,22 @@ from functools import cache
 from html.parser import HTMLParser
 from types import SimpleNamespace
 
+import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import example, given, settings
+from sklearn.tree import DecisionTreeClassifier
 
 import made_up_facts
 from hostile_names import NAMES, PIECES, is_harmless
 from profiles import examples
 from pytest_draft import errors
 from pytest_draft.__main__ import main
-from pytest_draft.advice.advice import Advice
-from pytest_draft.advice.facts import Setting, Tried
-from pytest_draft.advice.table import markdown as advice_as_markdown
+from pytest_draft.advice.advice import Advice, Tried
+from pytest_draft.advice.judging import Judgement
+from pytest_draft.advice.owner import Owner
+from pytest_draft.advice.scoring import Score
+from pytest_draft.data.tables import Table
 from pytest_draft.facts.adversary import check_adversary
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination
@@ -35,6 +40,7 @@ from pytest_draft.plugin.manifest import Manifest
 from pytest_draft.plugin.session import GateSession, Planned
 from pytest_draft.plugin.summary import Summary
 from pytest_draft.policy.policy import Policy
+from pytest_draft.policy.starting_settings import settings_of
 from pytest_draft.policy.verdict import Check, judge
 from pytest_draft.policy.waiver import Waiver
 from pytest_draft.report import annotations, fleet_html, html, intoto, json_report, markdown, sarif
@@ -245,30 +251,19 @@ def test_no_output_of_hardening_or_advice_says_what_a_name_wants_it_to(name):
         (name,),
     )
     assert is_harmless(str(hardened))
-    own = Setting(name, None, 1, ())
-    texts = ("holds", "source", "sha256", "data", "data_sha256", "target", "metric", "policy", "level", "tested_on")
-    numbers = {"n_rows": 1, "seed": 0, "minutes": 1.0, "seconds": 1.0, "budget": 1.0, "tests": {}}
-    code = harmless(f"x = {name!r}", None)
-    advice = Advice(
-        **dict.fromkeys(texts, name),
-        **numbers,
-        settings=(Tried(own, 1),),
-        own=own,
-        pick=None,
-        candidate=own,
-        finished=True,
-        interrupted=False,
-        random_state=None,
-        code=code,
-        public_code=code,
-        commands=(in_shell([name]),),
-        longer=in_shell([name]),
-        notes=(name,),
-    )
-    assert is_harmless(str(advice))
-    assert is_harmless(advice_as_markdown(advice).replace("###", ""))
-    assert is_harmless(advice.html())
-    assert {"script", "comment"}.isdisjoint(tag for tag, *_ in Page(advice.html()).tags)
+    tree = DecisionTreeClassifier()
+    table = Table(pd.DataFrame({"a": [0, 1]}), None, f"{name}.csv")
+    owner = Owner(tree, "", table.frame, np.array([0, 1]), name, table, name, SimpleNamespace(), (name,))
+    start = settings_of("DecisionTreeClassifier").start
+    own = Tried(None, False, Score(0.5, 0.1), Judgement("failed", name, name, 1.0))
+    pick = Tried(start, True, Score(0.5, 0.1), Judgement("passed", "", "", 1.0))
+    open_ = Tried(start, True, Score(0.5, 0.1), Judgement("inconclusive", name, name, 1.0))
+    for one in (pick, None):
+        tried = (own, pick if one else open_)
+        advice = Advice(
+            owner, name, name, (name,), tried, one, None, name, 1.0, True, False, 60.0, (name,), saved=f"{name}.joblib"
+        )
+        assert is_harmless(str(advice))
 
 
 @given(NAMES)

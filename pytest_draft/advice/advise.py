@@ -10,24 +10,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pytest_draft.advice import choice, families
-from pytest_draft.advice.advice import Advice
-from pytest_draft.advice.code import longer_command, release_commands, training_code
-from pytest_draft.advice.facts import Say, Score, Setting, silent
-from pytest_draft.advice.judging import Gate
-from pytest_draft.advice.means import Means
+from pytest_draft.advice.advice import Advice, Tried
+from pytest_draft.advice.judging import Gate, Judgement
 from pytest_draft.advice.owner import Owner, as_given, owner_of
-from pytest_draft.advice.scoring import Scorer
-from pytest_draft.advice.search import SearchResult, search
+from pytest_draft.advice.scoring import Score, Scorer
 from pytest_draft.data.files import IN_MEMORY
-from pytest_draft.documents import rules_folder
-from pytest_draft.errors import UsageError, known_are, one_line
+from pytest_draft.errors import DataError, UsageError, one_line
 from pytest_draft.facts.adversary import check_adversary
 from pytest_draft.facts.case import Case
-from pytest_draft.hardening.level import level_of
 from pytest_draft.hardening.model import hardened
-from pytest_draft.policy.policy import Policy, default_policy, read_policy
-from pytest_draft.policy.remedies import LONGER
+from pytest_draft.policy.label_told import RULE as LABEL_TOLD
+from pytest_draft.policy.policy import Policy, default_policy, read_policy, shipped_policy
+from pytest_draft.policy.starting_settings import Setting
 from pytest_draft.timebox import TimeBox
 
 __tracebackhide__ = True  # frames here hold rows
@@ -35,9 +29,11 @@ __tracebackhide__ = True  # frames here hold rows
 FULL_SECONDS = 60.0
 """Time box of the gate, where no other is given."""
 
-_SCORES = 0.2  # of the time, at most, for all scores
+TRIAL_SECONDS = 30.0
+"""Time box of a first judgement: what somebody gets who knows all other rows is known by then, and mostly decides."""
 
-Tell = Callable[[float], None]
+Say = Callable[[str, float], None]
+"""Gets what is being done, and the share of the time that is behind."""
 
 
 def advise(
@@ -46,33 +42,28 @@ def advise(
     target: str | None = None,
     *,
     metric: str | None = None,
-    minutes: float = 15.0,
+    minutes: float = 10.0,
     policy: str | os.PathLike[str] | None = None,
-    level: str = "counts",
     holdout: Any = None,
     domain: str | os.PathLike[str] | None = None,
     adversaries: tuple[str, ...] = (),
     budget: float = FULL_SECONDS,
     memory: int | None = None,
     seed: int = 0,
-    say: Say = silent,
-    tell: Tell | None = None,
+    say: Say | None = None,
 ) -> Advice:
-    """Look for a setting of a model's forest that predicts well and whose hardened file passes a policy.
+    """Look for a setting of a model's trees that predicts well and whose file passes a policy.
 
-    The owner's other parameters, and whatever stands around the forest, stay. Families of settings
-    (``max_leaf_nodes``, ``min_samples_leaf``, ``max_depth``, each with fewer trees; a single tree; private forests
-    where diffprivlib can be imported) are scored by repeated cross-validation on the same folds and bisected on the
-    number of leaves by judging hardened files: the gate itself, on files that are removed again. The first that passes
-    is looked for first; a family is left where nothing in it scores better by a standard error. Of the settings that
-    pass, the one with the fewest leaves is taken whose score is within one standard error of the best of these; it is
-    trained and judged again with three fresh seeds, and where one of these does not pass, the next stricter one is
-    taken. Ctrl-C ends the search with what was found out by then.
+    The settings of the model's kind (`pytest_draft.policy.starting_settings`) are scored by repeated cross-validation
+    on the same folds. Their files are judged by the gate: as they are and, where that can help, hardened. First the
+    owner's own setting, then the one to start with and smaller ones until one passes, then those with better scores,
+    in short time boxes. What passed with the best score is judged as the gate does, if it was not yet. Ctrl-C ends
+    the search with what was found out by then.
 
     Parameters
     ----------
     model : path-like or estimator
-        A file is loaded by joblib, which runs what is in it: give only a file of your own.
+        A file is loaded, which runs what is in it: give only a file of your own.
     data : path-like, pandas.DataFrame or tuple (X, y)
         All rows that the model was trained on, as the model takes them.
     target : str, optional
@@ -80,34 +71,28 @@ def advise(
     metric : str, optional
         Name of a scorer of scikit-learn; ``roc_auc``, ``roc_auc_ovr`` or ``r2`` by the kind of the model.
     minutes : float
-        For the whole search, which ends earlier where nothing better is in sight. What is being judged is finished.
-    policy : path-like, optional
-        A policy's file, or the name of a shipped one; the default policy.
-    level : str
-        Of hardening: ``seeds``, ``counts``, ``decimals:N`` or ``labels``.
+        For the whole search, which mostly ends earlier. What is being judged is finished.
+    policy, domain : path-like, optional
+        Files, or the name of a shipped policy.
     holdout : path-like, pandas.DataFrame or tuple (X, y), optional
-        Rows that were not trained on, for the test score, which chooses nothing. Without them a quarter of the rows is
-        set aside for it; the judged models are trained on all rows.
-    domain : path-like, optional
-        TOML file that declares each column's domain.
+        Rows for the test score, which chooses nothing. Without them a quarter of 400 rows or more is set aside for it;
+        what is judged is trained on all rows.
     adversaries : tuple of str
         Added to the policy's.
     budget : float
-        Time box in seconds of each judgement, as the gate has it.
+        Time box in seconds of the last judgement, as the gate has it.
     memory : int, optional
         Most memory, in MB, for the process that examines.
     seed : int
-        Of folds, of the models of the sweep and of the attack. The released model's is drawn by the operating system.
+        Of folds and of the attack. The models' are drawn anew by the operating system.
     say : callable, optional
         Gets what is being done, and the share of the time that is behind.
-    tell : callable, optional
-        Gets the seconds that a judgement has taken by now.
 
     Returns
     -------
     Advice
-        With ``pick``, ``code``, ``model`` and ``commands`` where a setting was found; ``print`` shows the table,
-        ``html()`` and ``document()`` return the page and plain values.
+        With ``pick``, ``model`` and ``file`` where a setting was found; ``print`` shows the table and what to do, and
+        ``save`` writes the file.
 
     Raises
     ------
@@ -116,108 +101,169 @@ def advise(
     """
     since = time.monotonic()
     _check(minutes, budget, seed, memory)
-    chosen, wanted = _policy(policy, adversaries), str(level_of(level))
-    owner = owner_of(model, data, target)
+    chosen, owner = _policy(policy, adversaries), owner_of(model, data, target)
     scorer = Scorer(owner, metric, seed, None if holdout is None else as_given(owner, holdout, target))
-    case = _case(owner, domain, memory, chosen)
+    asked = [] if policy is None else ["--draft-policy", os.fspath(policy)]
+    asked += [] if domain is None else ["--draft-domain", os.fspath(domain)]
+    asked += [part for name in adversaries for part in ("--draft-adversary", name)]
+    case = _case(owner, domain, memory, seed, chosen)
     timebox = TimeBox(60 * minutes, clock=time.monotonic, start=since)
-    own, tests = families.own(owner), dict[Setting, Score]()
-    found = SearchResult()
-    in_memory = data if owner.data.source == IN_MEMORY else None
-
-    def harden(fitted: Any) -> Any:
-        return hardened(fitted, wanted, owner.features)[0]
-
-    with Gate(chosen, case, harden, in_memory) as gate:
-        means = Means(owner, scorer, gate, seed, tell)
-        try:
-            say(f"training the {owner.holds} as it is", 0.0)
-            lines = families.lines(owner, means.model(own))
-            scorer.fit_within(_SCORES * timebox.seconds, own, sum(map(len, lines)))
-            found = search(own, lines, means, timebox, budget, say)
-            if not found.interrupted:
-                say("scoring on rows that chose nothing", None)
-                tests = _tests(scorer, found, own)
-        except KeyboardInterrupt:
-            found.finished, found.interrupted = False, True
+    with Gate(chosen, case, data if owner.data.source == IN_MEMORY else None) as gate:
+        search = _Search(owner, scorer, gate, timebox, budget, say or (lambda *_: None))
+        search.run()
         notes = [*owner.notes, *(f"rule {rule} is left out: no new file can pass it" for rule in gate.left_out)]
-    pick, random_state, trained, released = found.pick, None, None, None
-    if pick is not None:
-        random_state, trained = means.fresh[pick][0]
-        released = trained if pick.kind == "private" else harden(trained)
-        if pick.kind == "private":
-            notes.append("a private forest draws its noise anew whenever it is trained: judge the file you release")
-    longer, times = None, _longer(found)
-    if times is not None and (holdout is None or isinstance(holdout, (str, os.PathLike))):
-        given: dict[str, object] = {"metric": metric, "policy": policy, "level": None if wanted == "counts" else wanted}
-        given |= {"holdout": holdout, "domain": domain, "memory": memory, "seed": seed or None}
-        given |= {"budget": f"{times * budget:g}", "minutes": f"{max(2, times) * minutes:g}"}
-        options = {name: str(value) for name, value in given.items() if value is not None}
-        longer = longer_command(owner, options, adversaries)
-    tried = sorted(found.tried.values(), key=lambda one: (-(one.leaves or 0), one.setting.name))
-    return Advice(
-        holds=owner.holds,
-        source=owner.source,
-        sha256=owner.sha256,
-        data=None if in_memory is not None else owner.data.source,
-        data_sha256=owner.data.sha256,
-        target=owner.target,
-        n_rows=len(owner.labels),
-        metric=scorer.metric,
-        policy=chosen.name,
-        level=wanted,
-        seed=seed,
-        minutes=minutes,
-        seconds=time.monotonic() - since,
-        budget=budget,
-        settings=tuple(tried),
-        own=own,
-        pick=pick,
-        candidate=found.candidate,
-        finished=found.finished,
-        interrupted=found.interrupted,
-        tests=tests,
-        tested_on=scorer.tested_on,
-        random_state=random_state,
-        code=None if pick is None or random_state is None else training_code(owner, pick, random_state),
-        public_code=None if pick is None else training_code(owner, pick, None),
-        commands=()
-        if pick is None
-        else release_commands(owner, pick, wanted, None if policy is None else os.fspath(policy)),
-        longer=longer,
-        notes=tuple(notes),
-        model=trained,
-        released=released,
-    )
+        pick = search.pick
+        tests = None if pick is None or pick.setting is None else _tests(scorer, pick.setting)
+        file, fitted = (None, None) if pick is None else search.files[pick.setting, pick.hardened]
+        return Advice(
+            owner=owner,
+            metric=scorer.metric,
+            policy=chosen.name,
+            asked=tuple(asked),
+            tried=search.listed,
+            pick=pick,
+            tests=tests,
+            tested_on=scorer.tested_on,
+            seconds=time.monotonic() - since,
+            finished=search.finished,
+            interrupted=search.interrupted,
+            budget=budget,
+            notes=tuple(notes),
+            file=None if file is None else file.read_bytes(),
+            model=fitted,
+        )
+
+
+class _Search:
+    """Scores and judges settings until the best one that passes is known.
+
+    Attributes
+    ----------
+    pick : Tried or None
+    files : dict
+        By setting and whether it is hardened: the file in the private folder, and its model.
+    finished, interrupted : bool
+    """
+
+    def __init__(self, owner: Owner, scorer: Scorer, gate: Gate, timebox: TimeBox, budget: float, say: Say) -> None:
+        self._owner, self._scorer, self._gate, self._timebox = owner, scorer, gate, timebox
+        self._budget, self._trial, self._say = budget, min(budget, TRIAL_SECONDS), say
+        self._hardens = True
+        self._tried: dict[tuple[Setting | None, bool], Tried] = {}
+        self._scores: dict[Setting | None, Score] = {}
+        self.files: dict[tuple[Setting | None, bool], tuple[Path, Any]] = {}
+        self.pick: Tried | None = None
+        self.finished, self.interrupted = True, False
+
+    @property
+    def listed(self) -> tuple[Tried, ...]:
+        """All settings with a score, the judged files of each."""
+        each = [self._of(setting) or [Tried(setting, False, score)] for setting, score in self._scores.items()]
+        return tuple(one for judged in each for one in judged)
+
+    def run(self) -> None:
+        """Look for the pick; without time left, or stopped by hand, it is what was found by then."""
+        settings = self._owner.settings
+        at_first = settings.settings[settings.settings.index(settings.start) :]
+        try:
+            self._score((None, *settings.settings))
+            self._passes(None)
+            for hardens in (False, True):
+                self._best() or any(self._passes(setting, self._budget, hardens) for setting in at_first)
+            for setting in sorted(settings.settings, key=lambda one: -self._scores[one].mean):
+                best = self._best()
+                if best is None or self._scores[setting].mean <= best.score.mean or self._passes(setting):
+                    break
+            self._confirm()
+        except _OutOfTimeError:
+            self.finished = False
+            self._confirm()
+        except KeyboardInterrupt:
+            self.finished, self.interrupted = False, True
+
+    def _of(self, setting: Setting | None) -> list[Tried]:
+        return [self._tried[key] for key in ((setting, False), (setting, True)) if key in self._tried]
+
+    def _best(self) -> Tried | None:
+        """Return what passed with the best score; of equals the first."""
+        passed = [one for one in self._tried.values() if one.judgement and one.judgement.verdict == "passed"]
+        return max(passed, key=lambda one: one.score.mean, default=None)
+
+    def _score(self, settings: tuple[Setting | None, ...]) -> None:
+        for setting in settings:
+            self._say(f"scoring {_name(setting)}", self._share)
+            self._scores[setting] = self._scorer.cross_validated(setting)
+
+    @property
+    def _share(self) -> float:
+        return min(1.0, self._timebox.elapsed / self._timebox.seconds)
+
+    def _passes(self, setting: Setting | None, seconds: float | None = None, hardens: bool = True) -> bool:
+        """Judge a setting's file and, where that does not pass, the hardened one; return whether one of them does.
+
+        It is the gate's judgement where its seconds are given. Against `label-told` hardening does not help.
+        """
+        if (setting, False) not in self._tried:
+            self._judged(setting, self._owner.fitted(setting), seconds, is_hardened=False)
+        judged = self._tried[setting, False].judgement
+        asked = hardens and self._hardens and (setting, True) not in self._tried
+        if asked and judged is not None and judged.verdict != "passed" and judged.rule != LABEL_TOLD.id:
+            try:
+                model = hardened(self.files[setting, False][1], "counts", self._owner.features)[0]
+            except DataError:
+                self._hardens = False
+            else:
+                self._judged(setting, model, seconds, is_hardened=True)
+        return any(one.judgement is not None and one.judgement.verdict == "passed" for one in self._of(setting))
+
+    def _judged(self, setting: Setting | None, model: Any, seconds: float | None, is_hardened: bool) -> None:
+        kept = self._trial if self._best() is None else self._budget  # for the last one
+        if self._timebox.remaining < kept:
+            raise _OutOfTimeError
+        path = self._gate.new_path(self._owner.suffix)
+        self._owner.write(model, path)
+        self.files[setting, is_hardened] = path, model
+        tried = Tried(setting, is_hardened, self._scores[setting])
+        self._judge(tried, seconds or self._trial, full=seconds is not None)
+
+    def _judge(self, tried: Tried, seconds: float, *, full: bool) -> Judgement:
+        self._say(f"judging {_name(tried.setting)}{', hardened' * tried.hardened}", self._share)
+        path, _ = self.files[tried.setting, tried.hardened]
+        judgement = self._gate.judge(path, seconds, full=full)
+        self._tried[tried.setting, tried.hardened] = replace(tried, judgement=judgement, is_full=full)
+        return judgement
+
+    def _confirm(self) -> None:
+        """Judge what passed with the best score as the gate does, and the next one where that does not pass."""
+        while self.pick is None and (best := self._best()) is not None:
+            if not best.is_full:
+                self._judge(best, self._budget, full=True)
+            else:
+                self.pick = best
+
+
+class _OutOfTimeError(Exception):
+    """No time is left for another judgement."""
+
+
+def _name(setting: Setting | None) -> str:
+    return "the model as it is" if setting is None else str(setting)
 
 
 def _check(minutes: float, budget: float, seed: int, memory: int | None) -> None:
     for name, value in (("minutes", minutes), ("budget", budget)):
         if not 0 < value < math.inf:
             raise UsageError(f"--{name}: more than 0, not {value:g}")
-    if 60 * minutes < budget:
-        raise UsageError(f"--minutes: {minutes:g} is less than one judgement may take (--budget {budget:g} seconds)")
-    if seed < 0:
-        raise UsageError(f"--seed: at least 0, not {seed}")
-    if memory is not None and memory < 1:
-        raise UsageError(f"--memory: at least 1 MB, not {memory}")
+    for name, number, fewest in (("seed", seed, 0), ("memory", 1 if memory is None else memory, 1)):
+        if number < fewest:
+            raise UsageError(f"--{name}: at least {fewest}, not {number}")
 
 
 def _policy(given: str | os.PathLike[str] | None, adversaries: tuple[str, ...]) -> Policy:
     """Return the policy of a file, or a shipped one by its name, with more adversaries."""
     policy = default_policy()
     if given is not None:
-        path = Path(given)
-        shipped = {one.stem: one for one in sorted(rules_folder().glob("*.toml"))}
-        if not path.is_file():
-            name = os.fspath(given)
-            if name not in shipped:
-                raise UsageError(
-                    f"--policy: there is no file {one_line(name)!r}, and no shipped policy of that name; "
-                    f"{known_are(name, shipped)}"
-                )
-            path = shipped[name]
-        policy = read_policy(path)
+        policy = read_policy(Path(given) if Path(given).is_file() else shipped_policy(os.fspath(given)))
     for name in adversaries:
         check_adversary(name)
     if not adversaries:
@@ -226,7 +272,7 @@ def _policy(given: str | os.PathLike[str] | None, adversaries: tuple[str, ...]) 
     return replace(policy, adversaries=tuple(dict.fromkeys(asked)))
 
 
-def _case(owner: Owner, domain: str | os.PathLike[str] | None, memory: int | None, policy: Policy) -> Case:
+def _case(owner: Owner, domain: str | os.PathLike[str] | None, memory: int | None, seed: int, policy: Policy) -> Case:
     """Return the case of a file, as the gate makes it."""
     if domain is not None and not Path(domain).is_file():
         raise UsageError(f"--domain: there is no file {one_line(os.fspath(domain))!r}")
@@ -236,31 +282,14 @@ def _case(owner: Owner, domain: str | os.PathLike[str] | None, memory: int | Non
         target=None if owner.data.source == IN_MEMORY and owner.data.targets is not None else owner.target,
         domain=None if domain is None else os.fspath(domain),
         memory=memory,
+        seed=seed,
         slices=policy.slices,
         by_class=policy.by_class,
         domain_sha256=policy.domain_sha256,
     )
 
 
-def _tests(scorer: Scorer, result: SearchResult, own: Setting) -> dict[Setting, Score]:
-    """Return scores on rows that chose nothing: of the owner's setting, the best score's, and the pick."""
-    leading = choice.best(result.tried.values())
-    asked = [own, result.pick or result.candidate, None if leading is None else leading.setting]
-    tests = {}
-    for setting in dict.fromkeys(one for one in asked if one is not None):
-        score = scorer.tested(setting)
-        if score is not None:
-            tests[setting] = score
-    return tests
-
-
-def _longer(result: SearchResult) -> int | None:
-    """Return how many times as long judgements should be in another search; None where that is not needed."""
-    if result.pick is not None:
-        return None
-    if result.candidate is not None or result.interrupted:
-        return 1
-    verdicts = [one.hardened.verdict for one in result.tried.values() if one.hardened is not None]
-    if "inconclusive" in verdicts:
-        return LONGER
-    return None if result.finished else 1
+def _tests(scorer: Scorer, pick: Setting) -> tuple[Score, Score] | None:
+    """Return the scores of the owner's setting and the pick on rows that chose nothing."""
+    own, advised = scorer.tested(None), scorer.tested(pick)
+    return None if own is None or advised is None else (own, advised)

@@ -1,40 +1,31 @@
-"""The model to change, from an owner's file: it is loaded, and the one forest in what it holds is found."""
+"""The model to change, from an owner's file: it is loaded, and the one model with trees in what it holds is found."""
 
 from __future__ import annotations
 
-import hashlib
-import io
+import json
 import os
-import warnings
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from pathlib import PurePath
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
-import joblib
 from sklearn.base import BaseEstimator
-from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.tree import BaseDecisionTree
 
-from pytest_draft.data.files import content
-from pytest_draft.errors import ArtifactError, DataError, UsageError, one_line
-from pytest_draft.policy.remedies import parameters_of
+from pytest_draft.data.files import parsed
+from pytest_draft.errors import UsageError, one_line
+from pytest_draft.hardening.files import load
+from pytest_draft.hardening.walk import objects_in
+from pytest_draft.policy.remedies import NATIVE
+from pytest_draft.policy.starting_settings import StartingSettings, settings_of
 
 __tracebackhide__ = True  # frames here hold rows
 
-FORESTS = (RandomForestClassifier, ExtraTreesClassifier, RandomForestRegressor, ExtraTreesRegressor)
-TREES = (DecisionTreeClassifier, DecisionTreeRegressor)  # their subclasses split at random
-HANDLED = "one random forest, extra trees or decision tree of scikit-learn, alone or inside another model"
+HANDLED = "one forest, decision tree or ensemble of boosted trees, alone or inside another model"
 
-_BOOSTED = ("Boost", "XGB", "LGBM")
-"""In the names of kinds of boosted trees."""
-_OF_BOOSTERS = (".json", ".ubj", ".txt", ".cbm")
-_DEEPEST = 5  # containers in each other
+_AROUND = ("Bagging", "AdaBoost")
+_LIBRARIES = ("sklearn", "xgboost", "lightgbm", "catboost")
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,117 +34,174 @@ class Loaded:
 
     model: Any
     source: str | None = None
-    sha256: str | None = None
-    """`source` and `sha256`: of the file; None for a model given in memory."""
-    reached: str = ""
-    """Python that leads from what is in the file to the model, as in ``['model'].best_estimator_``."""
+    """Path of the file; None for a model given in memory."""
     notes: tuple[str, ...] = ()
+    fitted: Any = None
+    """What has the columns of the model, where the model itself does not."""
 
 
 def loaded(model: object) -> Loaded:
     """Return the model of a file, or the given one.
 
-    Parameters
-    ----------
-    model : path-like or estimator
-        A file is loaded by joblib, which runs what is in it. It may hold a container with one forest in it.
-
-    Raises
-    ------
-    ArtifactError, UsageError
+    A file is loaded by joblib, which runs what is in it, or by the library of its boosted trees. It may hold a
+    container with one model with trees in it.
     """
-    if isinstance(model, BaseEstimator):
+    if isinstance(model, BaseEstimator) or hasattr(model, "get_params"):
         return _unsearched(Loaded(model))
     if not isinstance(model, (str, os.PathLike)):
         raise UsageError(f"the model is a {one_line(type(model).__name__)}: give a path or a scikit-learn estimator")
-    path = os.fspath(model)
-    try:
-        raw = content(path)
-    except DataError as error:
-        raise UsageError(str(error)) from None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            held = joblib.load(io.BytesIO(raw))
-    except Exception as error:
-        why = f"joblib cannot load it ({type(error).__name__}): give a file of joblib.dump"
-        if isinstance(error, ModuleNotFoundError) and error.name:
-            why = f"loading it needs {one_line(error.name)}, which is not installed here"
-    else:
-        return _unsearched(_only_forest(held, path, hashlib.sha256(raw).hexdigest()))
-    if PurePath(path).suffix in _OF_BOOSTERS:
-        raise UsageError(f"{one_line(path)}: advise reads files of joblib that hold {HANDLED}; {_for_boosted('')}")
-    raise ArtifactError(f"{one_line(path)}: {why}")
+    path = Path(model)
+    kind = next((kind for kind, ends in NATIVE.items() if path.suffix in ends), None)
+    if kind is None:
+        held, notes = load(path)
+        found = _only_model(held, os.fspath(path))
+        return _unsearched(replace(found, notes=(*found.notes, *notes)))
+    where = one_line(path)
+    found = parsed(
+        lambda: _native(kind, os.fspath(path)),
+        where,
+        lambda error: f"its library cannot load it ({type(error).__name__}): give a file of save_model",
+    )
+    return replace(found, source=os.fspath(path))
 
 
-def trees_among(model: Any) -> dict[str, Any]:
-    """Return the forests and single trees among the parameters of a model, by their names; the model's own is empty."""
-    everything = {"": model, **model.get_params(deep=True)}
-    return {name: value for name, value in everything.items() if isinstance(value, (*FORESTS, *TREES))}
+def kind_of(model: Any) -> str:
+    """Return the name of a model's class, as its library has it; empty where it has no settings to change."""
+    for one in type(model).__mro__:
+        if one.__module__.partition(".")[0] in _LIBRARIES and settings_of(one.__name__) is not None:
+            return str(one.__name__)
+    return ""
 
 
-def refused(where: str, model: Any) -> UsageError:
-    """Return the error for a model without a forest."""
-    kind = one_line(type(model).__name__)
-    more = f"; {_for_boosted(kind)}" if any(part in kind for part in _BOOSTED) else ""
-    return UsageError(f"{one_line(where)}: advise changes {HANDLED}; this is a {kind}{more}")
+def settings_for(model: Any) -> StartingSettings:
+    """Return the settings of a model that has some."""
+    found = settings_of(kind_of(model))
+    assert found is not None
+    return found
 
 
-def _for_boosted(kind: str) -> str:
-    return f"retrain boosted trees with fewer and shallower trees ({parameters_of(kind)}), and judge the new file"
+def place_in(estimator: Any, named: str) -> str:
+    """Return where the only model with trees is among the parameters of a model, as in ``clf``; empty for itself.
+
+    Raises
+    ------
+    UsageError
+    """
+    where, everything = one_line(named), {"": estimator, **estimator.get_params(deep=True)}
+    found: list[str] = []
+    for name, value in everything.items():
+        covered = any(_holds_tree(everything[outer]) for outer in _around(name))
+        if kind_of(value) and not covered and (_holds_tree(value) or not kind_of(value).startswith(_AROUND)):
+            found.append(name)
+    if not found:
+        raise _refused(named, estimator)
+    if len(found) > 1:
+        places = ", ".join(one_line(name or "the model itself") for name in found)
+        raise UsageError(f"{where}: advise changes {HANDLED}; this has {len(found)}: {places}")
+    (place,) = found
+    for outer in _around(place):
+        kind = one_line(type(everything[outer]).__name__)
+        if hasattr(everything[outer], "best_estimator_") or kind.endswith("SearchCV"):
+            raise UsageError(
+                f"{where}: it holds a search at {one_line(outer)!r}: put its best_estimator_ there and save the model "
+                "anew, or give a file of the search itself"
+            )
+        if isinstance(everything[place], BaseDecisionTree) and hasattr(everything[outer], "n_estimators"):
+            raise UsageError(f"{where}: advise changes {HANDLED}; a tree inside {kind} is not")
+    return place
 
 
-def _only_forest(held: Any, path: str, sha256: str) -> Loaded:
-    """Return the one model with a forest in what a file holds."""
-    where, kind = one_line(path), one_line(type(held).__name__)
-    found = list(_models(held, ""))
-    forests = [(reached, model) for reached, model in found if _has_forest(model)]
-    if len(forests) > 1:
-        places = " and ".join(one_line(reached) for reached, _ in forests[:2]) + " and more" * (len(forests) > 2)
-        raise UsageError(
-            f"{where}: it holds {len(forests)} models with forests ({places}); advise changes one: write each to a "
-            f"file of its own, with joblib.dump(joblib.load({path!r}){forests[0][0]}, 'one.joblib')"
-        )
-    if not forests:
-        if len(found) == 1 and not found[0][0]:
-            return Loaded(held, path, sha256)
-        if found:
-            raise refused(path, found[0][1])
-        if hasattr(held, "fit") and hasattr(held, "predict"):
-            raise refused(path, held)
-        raise ArtifactError(f"{where}: it holds a {kind}, and no scikit-learn model in it: give a file of one model")
-    ((reached, model),) = forests
+def _around(place: str) -> list[str]:
+    """Return the places around one."""
+    parts = place.split("__") if place else []
+    return ["__".join(parts[:end]) for end in range(len(parts))]
+
+
+def _holds_tree(model: Any) -> bool:
+    """Return whether a model is a Bagging or AdaBoost of single trees, so that its trees are changed through it."""
+    inner = getattr(model, "estimator", model)
+    return kind_of(model).startswith(_AROUND) and (inner is None or isinstance(inner, BaseDecisionTree))
+
+
+def _only_model(held: Any, path: str) -> Loaded:
+    """Return the one model with trees in what a file holds."""
+    where, found = one_line(path), list(_models(held))
+    with_trees = [(reached, model) for reached, model in found if _has_trees(model)]
+    if len(with_trees) > 1:
+        places = " and ".join(one_line(reached) for reached, _ in with_trees[:2]) + " and more" * (len(with_trees) > 2)
+        many = f"{len(with_trees)} models with trees ({places})"
+        raise UsageError(f"{where}: it holds {many}; advise changes one: write each to a file of its own")
+    if not with_trees:
+        raise _refused(path, found[0][1] if found else held)
+    ((reached, model),) = with_trees
+    kind = one_line(type(held).__name__)
     note = f"the file holds a {kind}: its model at {one_line(reached)} is changed, and written alone to the new file"
-    return Loaded(model, path, sha256, reached, (note,) if reached else ())
+    return Loaded(model, path, (note,) if reached else ())
 
 
-def _has_forest(model: Any) -> bool:
-    return bool(trees_among(getattr(model, "best_estimator_", model)))
+def _refused(where: str, model: Any) -> UsageError:
+    return UsageError(f"{one_line(where)}: advise changes {HANDLED}; this is a {one_line(type(model).__name__)}")
 
 
-def _models(held: Any, reached: str, depth: int = 0) -> Iterator[tuple[str, Any]]:
-    """Yield the models that are in containers and plain objects, with the Python that leads there."""
-    if isinstance(held, type) or depth > _DEEPEST:
-        return
-    if isinstance(held, BaseEstimator):
-        yield reached, held
-    elif isinstance(held, Mapping):
-        for key, value in held.items():
-            if isinstance(key, (str, int)):
-                yield from _models(value, f"{reached}[{key!r}]", depth + 1)
-    elif isinstance(held, (list, tuple)):
-        for index, value in enumerate(held):
-            yield from _models(value, f"{reached}[{index}]", depth + 1)
-    elif type(held).__module__.partition(".")[0] not in ("builtins", "numpy", "pandas", "scipy", "sklearn"):
-        for name, value in getattr(held, "__dict__", {}).items():
-            yield from _models(value, f"{reached}.{name}", depth + 1)
+def _has_trees(model: Any) -> bool:
+    inner = getattr(model, "best_estimator_", model)
+    return any(map(kind_of, (inner, *inner.get_params(deep=True).values())))
+
+
+def _models(held: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the models that are in containers and plain objects, none inside another, with the paths to them."""
+    inside = set[int]()
+    for found in objects_in(held):
+        if id(found.value) not in inside and (isinstance(found.value, BaseEstimator) or kind_of(found.value)):
+            inside.update(id(one.value) for one in objects_in(found.value))
+            yield found.path, found.value
 
 
 def _unsearched(found: Loaded) -> Loaded:
     """Return the best model of a fitted search, and of a search in that."""
-    model, reached, notes = found.model, found.reached, found.notes
+    model, notes = found.model, found.notes
     while hasattr(model, "best_estimator_"):
         if model is found.model:
             notes = (*notes, "the search in the file is not run again: its best model is taken")
-        model, reached = model.best_estimator_, f"{reached}.best_estimator_"
-    return Loaded(model, found.source, found.sha256, reached, notes)
+        model = model.best_estimator_
+    return replace(found, model=model, notes=notes)
+
+
+_OF_LIGHTGBM = {
+    "num_iterations": "n_estimators",
+    "min_data_in_leaf": "min_child_samples",
+    "lambda_l2": "reg_lambda",
+    "feature_fraction": "colsample_bytree",
+    "bagging_fraction": "subsample",
+    "bagging_freq": "subsample_freq",
+    **{name: name for name in ("num_leaves", "max_depth", "learning_rate", "objective", "max_bin")},
+}
+"""Parameters in a LightGBM file, and what its scikit-learn classes call them."""
+
+
+def _native(kind: str, path: str) -> Loaded:
+    """Return the model of a file that the library of boosted trees has written, with the parameters that it keeps."""
+    if kind == "CatBoost":
+        import catboost
+
+        loss = catboost.CatBoost().load_model(path).get_all_params().get("loss_function", "")
+        is_class = loss in ("Logloss", "CrossEntropy", "MultiClass", "MultiClassOneVsAll")
+        return Loaded((catboost.CatBoostClassifier if is_class else catboost.CatBoostRegressor)().load_model(path))
+    if kind == "LightGBM":
+        import lightgbm
+
+        booster = lightgbm.Booster(model_file=path)
+        kept = {new: booster.params[name] for name, new in _OF_LIGHTGBM.items() if name in booster.params}
+        is_class = str(kept.get("objective")).startswith(("binary", "multiclass"))
+        model = (lightgbm.LGBMClassifier if is_class else lightgbm.LGBMRegressor)(**kept)
+        fitted = SimpleNamespace(n_features_in_=booster.num_feature(), feature_names_in_=booster.feature_name())
+        return Loaded(model, fitted=fitted)
+    import xgboost
+
+    objective = json.loads(xgboost.Booster(model_file=path).save_config())["learner"]["objective"]["name"]
+    is_class = objective.startswith(("binary:", "multi:"))
+    model = (xgboost.XGBClassifier if is_class else xgboost.XGBRegressor)()
+    model.load_model(path)
+    model.set_params(n_estimators=model.get_booster().num_boosted_rounds())
+    note = "of how it was trained, the file holds the number of trees alone: the rest is the library's defaults"
+    return Loaded(model, notes=(note,))

@@ -134,7 +134,7 @@ class SideSearches:
                 self.known_others, inputs.domain, data, self._known, inputs.slices, self._record.limits.total
             )
             if informed is None and self._record.limits.total.over:
-                self._record.fall_short(CUT_SHORT)
+                self._fall_short()
             self._record.facts = replace(self._record.facts, informed=informed, not_informed=None)
             if self._enough is None or self._enough.decided(self._record.examination()) in (None, EVERY_RULE):
                 with self._record.clock("informed"):
@@ -153,9 +153,12 @@ class SideSearches:
         try:
             yield
         except OutOfTimeError:
-            self._record.fall_short(CUT_SHORT)
+            self._fall_short()
         except (NotCoveredError, DataError) as error:
             self._record.facts = replace(self._record.facts, not_informed=str(error))
+
+    def _fall_short(self) -> None:
+        self._record.fall_short(f"{CUT_SHORT}: {self._record.limits.enough_for(INFORMED_SHARE)}")
 
     @property
     def _informed_box(self) -> TimeBox:
@@ -245,8 +248,7 @@ class SideSearches:
         self._record.limits.note_clock(self._box, "search for other datasets")
         if found is None and self._search.explained:
             self._record.fall_short(
-                "the time ran out before it was known how close any attacker could get: give it more with "
-                "--draft-budget"
+                f"the time ran out before it was known how close any attacker could get: {self._record.limits.longer}"
             )
         return found
 

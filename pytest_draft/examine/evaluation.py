@@ -42,8 +42,8 @@ def note_label_told(inputs: Inputs, record: FlowRecord) -> None:
     except NotCoveredError as error:
         record.facts = replace(record.facts, label_not_told=str(error))
     except OutOfTimeError:
-        why = "the time ran out before it was known what the file tells of labels: give it more with --draft-budget"
-        record.facts = replace(record.facts, label_not_told=why)
+        why = "the time ran out before it was known what the file tells of labels"
+        record.facts = replace(record.facts, label_not_told=f"{why}: {record.limits.enough_for(LABELS_SHARE)}")
     record.limits.note_clock(box, "comparison of labels")
     record.keep_known()
 

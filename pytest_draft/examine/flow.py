@@ -21,7 +21,7 @@ from pytest_draft.examine.audit import audit, narrow_entropy, note_entropy
 from pytest_draft.examine.evaluation import EXPLAINED, note_findings, note_label_told, note_without_dataset
 from pytest_draft.examine.inputs import Inputs, complete, open_files
 from pytest_draft.examine.kinds import Kind, kind_of
-from pytest_draft.examine.limits import too_little_memory
+from pytest_draft.examine.limits import IDENTITY_SHARE, too_little_memory
 from pytest_draft.examine.record import FlowRecord, Stopping
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import EVERY_RULE, Examination
@@ -253,7 +253,7 @@ def _identified(
             identity = attack.identity(data, reconstruction, record.limits)
         except OutOfTimeError:
             why = "the time ran out before it was known whether the forest was trained on these rows"
-            identity = Identity("unknown", f"{why}: give it more with --draft-budget")
+            identity = Identity("unknown", f"{why}: {record.limits.enough_for(IDENTITY_SHARE)}")
             if side_searches.explained:  # it was found out before the attack
                 identity = Identity("confirmed", EXPLAINED)
     if identity.status == "order differs" or not identity.to_the_digit:

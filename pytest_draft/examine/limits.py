@@ -44,6 +44,9 @@ ALTERNATIVES_SHARE = 0.6
 IDENTITY_SHARE = 0.7
 """Share of the time box after which the identity check must have ended."""
 
+_LEFT = 3.0
+"""How many times as long as by when it was ended a step takes whose time is proportional to its work, at most."""
+
 SMALL = 1_000
 """Most training rows that are evaluated in so little time that the attack can have more of it."""
 
@@ -66,7 +69,7 @@ class TimeLimits:
 
     def __init__(self, case: Case, doubt: Callable[[str], None]) -> None:
         self.total = TimeBox(case.seconds)
-        self._seconds, self._effort, self._doubt = case.seconds, case.effort, doubt
+        self._seconds, self._effort, self._doubt, self._longer = case.seconds, case.effort, doubt, case.longer
         self.give_attack(ATTACK_SHARE)
         self._ended: bool | None = None
         self._by_clock: list[str] = []
@@ -126,14 +129,30 @@ class TimeLimits:
             "run is the same",
         )
 
+    def enough_for(self, share: float) -> str:
+        """Say which time box would do for a step whose time is proportional to its work, and which the clock has ended.
+
+        Parameters
+        ----------
+        share : float
+            Of the time box, by the end of which it has to be done.
+        """
+        return f"--draft-budget {_rounded(_LEFT * self.total.elapsed / share)} should do"
+
+    @property
+    def longer(self) -> str:
+        """Which longer time box to try for a search, which can end at any time."""
+        if self._effort is not None:
+            return f"try --draft-effort {4 * self._effort:g}"
+        return f"try --draft-budget {self._longer:g}"
+
     def attack_limit(self) -> tuple[str, str]:
         """Say what the attack had spent when it ended, and what may get it further."""
         if not self._attack_was_ended():
-            option = "--draft-budget" if self._effort is None else "--draft-effort"
-            return "its last search", f"more {option} or another --draft-seed may decide it"
+            return "its last search", f"another --draft-seed may decide it, or {self.longer}"
         if self._effort is not None and not self.attack.clock_ended:
-            return f"{self._effort:g} units of effort", "give it more with --draft-effort"
-        return self._share(), "give it more with --draft-budget"
+            return f"{self._effort:g} units of effort", self.longer
+        return self._share(), self.longer
 
     def not_converged(self, lacks: str) -> str:
         """Say that the attack did not converge, by what, and what may get it further."""
@@ -143,13 +162,13 @@ class TimeLimits:
     def before_a_dataset(self) -> str:
         """Say what ended before there was a dataset."""
         if self._effort is not None and not self.attack.effort_left:
-            return f"the attack found no dataset in {self._effort:g} units of effort: give it more with --draft-effort"
+            return f"the attack found no dataset in {self._effort:g} units of effort: {self.longer}"
         self.note_clock(self.attack, "attack")
         if self._attack_was_ended():
-            return f"the attack found no dataset in {self._share()}: give it more with --draft-budget"
+            return f"the attack found no dataset in {self._share()}: {self.longer}"
         return (
-            "the attack found no dataset: a step that it needs took too long, or nothing was left to try; give it more "
-            "with --draft-budget"
+            "the attack found no dataset: a step that it needs took too long, or nothing was left to try; "
+            f"{self.longer}"
         )
 
     def _attack_was_ended(self) -> bool:
@@ -158,6 +177,12 @@ class TimeLimits:
 
     def _share(self) -> str:
         return f"{self.attack.seconds:g} s (its share of the {self._seconds:g} s in all)"
+
+
+def _rounded(seconds: float) -> str:
+    """Return seconds rounded up to two digits."""
+    step = 10.0 ** max(0, math.floor(math.log10(seconds)) - 1)
+    return f"{math.ceil(seconds / step) * step:g}"
 
 
 def too_little_memory(cap: int | None) -> str:

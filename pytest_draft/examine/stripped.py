@@ -99,8 +99,8 @@ class Stripped(Attack):
         if self._problem.states is not None and not thresholds_only_mark_gaps(forest, self._inputs.domain, data.rows):
             reasons.append("what thresholds on numeric columns say of the values next to them")
         told = (
-            f"the attack does not use yet {one}: whoever does gets closer; harden the file again with python -m "
-            "pytest_draft harden and --data, which leaves it out"
+            f"the attack does not use yet {one}: whoever does gets closer; harden the model with python -m "
+            "pytest_draft harden and --data or, where that was done, judge it as it was trained, with smaller trees"
             for one in reasons
         )
         return replace(found, reasons=(*found.reasons, *told))

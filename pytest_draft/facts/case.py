@@ -62,6 +62,11 @@ class Case:
     """Whether thresholds stand beside the file's as hardening moves them: of a file that another was hardened from."""
 
     @property
+    def longer(self) -> float:
+        """Seconds to try where a search did not end within its time."""
+        return 4 * self.seconds
+
+    @property
     def basis(self) -> Case | None:
         """The case of the file that it was hardened from."""
         raw = self.hardened_from

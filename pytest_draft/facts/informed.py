@@ -7,6 +7,7 @@ pin the rows, whatever an attack has come to.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pytest_draft.facts.checks import require_not_negative, require_rising, require_shares
@@ -14,11 +15,13 @@ from pytest_draft.facts.checks import require_not_negative, require_rising, requ
 _DEVIATIONS = 3.0
 """Of a share in a sample: it exceeds its upper limit in one sample of 700."""
 
-CUT_SHORT = (
-    "the time ran out before it was known what somebody guesses who knows all other rows: give it more with "
-    "--draft-budget"
-)
-"""Why no file passes by what they guess."""
+CUT_SHORT = "the time ran out before it was known what somebody guesses who knows all other rows"
+"""How the reason begins why no file passes by what they guess; what follows is how much time would do."""
+
+
+def cut_short(reasons: Iterable[str]) -> str | None:
+    """Return the reason why it is not known what they guess, where that is want of time."""
+    return next((one for one in reasons if one.startswith(CUT_SHORT)), None)
 
 
 def _share_of(error: float, others: float) -> float:

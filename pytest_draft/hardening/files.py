@@ -136,7 +136,7 @@ def _loaded(reader: Callable[[Any], Any], file: Path | BinaryIO, path: Path) -> 
             return "no such file; check the path"
         if isinstance(error, ModuleNotFoundError):
             missing = one_line((error.name or "a module").partition(".")[0], 60)
-            return f"loading it needs {missing}, which is not installed: install it, or harden it where it was trained"
+            return f"loading it needs {missing}, which is not installed: install it, or do this where it was trained"
         return f"cannot be loaded ({type(error).__name__}): give a file that joblib, pickle or skops wrote"
 
     with warnings.catch_warnings(record=True) as caught:

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_draft.errors import UsageError, known_are, one_line
+from pytest_draft.errors import UsageError, one_line
 
 
 @dataclass(frozen=True)
@@ -128,15 +128,9 @@ def policy_file(folder: Path, name: str) -> Path:
     """
     path = folder / name
     if path.parent == folder and not is_file(path) and not path.suffix:
-        from pytest_draft.documents import rules_folder
+        from pytest_draft.policy.policy import shipped_policy
 
-        shipped = {path.stem: path for path in sorted(rules_folder().glob("*.toml"))}
-        if path.name not in shipped:
-            raise UsageError(
-                f"there is no file {str(path)!r}, and no shipped policy {one_line(path.name)!r}; "
-                f"{known_are(path.name, shipped)}"
-            )
-        return shipped[path.name]
+        return shipped_policy(path.name)
     if not is_file(path):
         raise UsageError(f"there is no file {str(path)!r}")
     return absolute(path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_draft.facts.examination import Examination
-from pytest_draft.facts.informed import CUT_SHORT, Informed
+from pytest_draft.facts.informed import Informed, cut_short
 from pytest_draft.policy.bar import Bar
 from pytest_draft.policy.given_all_other_rows import as_known
 from pytest_draft.policy.rule import Key, NotApplicable, Outcome, Rule, Thresholds
@@ -14,7 +14,7 @@ def check(examination: Examination, thresholds: Thresholds) -> Outcome:
     bar = thresholds["max_determined_share"]
     allowed = Bar(bar, f"limit: {bar:.1%}", by_proof=True)
     outcome = _judged(examination, allowed)
-    if outcome.result == "passed" and (examination.doubts or CUT_SHORT in examination.shortfalls):
+    if outcome.result == "passed" and (examination.doubts or cut_short(examination.shortfalls)):
         return Outcome("inconclusive", "; ".join(dict.fromkeys(examination.reasons)))
     return outcome
 

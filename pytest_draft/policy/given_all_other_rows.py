@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.examination import Examination
-from pytest_draft.facts.informed import CUT_SHORT, Informed
+from pytest_draft.facts.informed import Informed, cut_short
 from pytest_draft.policy.bar import Bar
 from pytest_draft.policy.ideal import ADDED
 from pytest_draft.policy.rule import Key, NotApplicable, Outcome, Rule, Thresholds, combined, first_speaks
@@ -31,9 +31,9 @@ def check(examination: Examination, thresholds: Thresholds) -> Outcome:
     if (share := thresholds.get("max_exact_values_share")) is not None:
         outcomes.append(_exact(informed, share))
     outcome = combined([as_known(examination, informed, one) for one in outcomes])
-    cut_short = CUT_SHORT in examination.shortfalls
-    if outcome.result == "passed" and (cut_short or examination.not_informed):  # it is of somebody who knows less
-        return Outcome("inconclusive", CUT_SHORT if cut_short else _not_known(examination))
+    late = cut_short(examination.shortfalls)
+    if outcome.result == "passed" and (late or examination.not_informed):  # it is of somebody who knows less
+        return Outcome("inconclusive", late or _not_known(examination))
     if outcome.result == "passed" and not informed.proved and _not_told(examination) not in outcome.sentence:
         bound = f"that is of somebody who also knows {_not_told(examination)}"
         return replace(outcome, sentence=f"{outcome.sentence}; {bound}")

@@ -128,6 +128,20 @@ def default_policy() -> Policy:
     return replace(read_policy(rules_folder() / "default.toml"), explicit=False)
 
 
+def shipped_policy(name: str) -> Path:
+    """Return the file of a shipped policy.
+
+    Raises
+    ------
+    UsageError
+        Where there is none of that name.
+    """
+    shipped = {path.stem: path for path in sorted(rules_folder().glob("*.toml"))}
+    if name not in shipped:
+        raise UsageError(f"there is no file and no shipped policy {one_line(name)!r}; {known_are(name, shipped)}")
+    return shipped[name]
+
+
 def read_policy(path: Path, today: date | None = None) -> Policy:
     """Read a policy from a TOML file.
 

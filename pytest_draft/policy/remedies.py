@@ -12,6 +12,7 @@ from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.files import ArtifactFacts
 from pytest_draft.foreign_text import harmless, in_shell, typed
+from pytest_draft.policy.starting_settings import settings_of
 
 
 @dataclass(frozen=True)
@@ -35,15 +36,6 @@ _STORED = {
     "rows and sums of gradients": "numbers of rows, and sums of their gradients,",
     "sums of gradients": "sums of the gradients",
 }
-_OF_FORESTS = "n_estimators, max_depth, min_samples_leaf"
-_PARAMETERS = {
-    "HistGradientBoosting": "max_iter, max_depth, min_samples_leaf, max_bins",
-    "XGB": "n_estimators, max_depth, min_child_weight, max_bin",
-    "LGBM": "n_estimators, max_depth, num_leaves, min_child_samples, max_bin",
-    "LightGBM": "n_estimators, max_depth, num_leaves, min_child_samples, max_bin",
-    "CatBoost": "iterations, depth, border_count",
-}
-"""What bounds the trees of boosted ones, by how the name of their kind begins."""
 _FOR_BROKEN = "retrain so that the file keeps what it declares (a note says what breaks that), and judge the new file"
 _FOR_NOISY = (
     "retrain with a smaller epsilon and judge the new file; at the same epsilon, more trees mean more noise on each "
@@ -87,7 +79,7 @@ def remedy_for(artifact: ArtifactFacts) -> str:
     if artifact.privacy is None:
         found = artifact.published
         can_replay = found is not None and found.seeded and found.draws is not None
-        return f"{smaller(artifact)} and judge the new file" + "; removing only the seeds is not enough" * bool(
+        return f"{smaller(artifact)}, and judge the new file" + "; removing only the seeds is not enough" * bool(
             can_replay
         )
     if artifact.contradictions:
@@ -100,14 +92,22 @@ CHANGED = frozenset(
     for kind in ("RandomForest", "ExtraTrees", "DecisionTree", "ExtraTree")
     for task in ("Classifier", "Regressor")
 )
-"""Kinds of models that ``python -m pytest_draft advise`` and ``harden`` change."""
+"""Kinds of models that ``python -m pytest_draft harden`` changes."""
+
+LOADED = (".joblib", ".pkl", ".pickle")
+"""How files are named whose models ``advise`` and ``harden`` load."""
+
+NATIVE = {"XGB": (".json", ".ubj"), "LightGBM": (".txt",), "CatBoost": (".cbm",)}
+"""Files of boosted trees that ``advise`` loads, too, by the kinds that are in them."""
 
 GONE_SOON = "pytest-draft-demo-"
 """How folders are named whose files are removed when pytest ends: no command is told that needs them."""
 
 
-LONGER = 4
-"""How many times as long an attack is given that did not end within its time."""
+def written_suffix(path: str | None) -> str:
+    """Return how a file is named that is written in place of another one, so that the same library reads it."""
+    suffix = "" if path is None else PurePath(path).suffix
+    return suffix if any(suffix in ends for ends in NATIVE.values()) else ".joblib"
 
 
 def more_time(examination: Examination, policy: str | None = None, whether: str = "passes") -> Command | None:
@@ -131,7 +131,7 @@ def more_time(examination: Examination, policy: str | None = None, whether: str 
     words += [] if case.adversary == "artifact" else ["--draft-adversary", case.adversary]
     words += [] if policy is None else ["--draft-policy", policy]
     words += [] if case.seed == 0 else ["--draft-seed", str(case.seed)]
-    line = in_shell([*words, "--draft-budget", f"{LONGER * case.seconds:g}"])
+    line = in_shell([*words, "--draft-budget", f"{case.longer:g}"])
     return Command(line, f"to see with more time whether it {whether}")
 
 
@@ -149,25 +149,25 @@ def commands(examination: Examination, policy: str | None = None) -> tuple[Comma
         Empty where they would not work: for other models, for data in memory, and for files that do not stay.
     """
     case, artifact = examination.case, examination.artifact
-    if case.data is None or artifact.privacy is not None or artifact.kind not in CHANGED:
+    if case.data is None or artifact.privacy is not None or not _can_be_typed(case, policy):
         return ()
-    path = PurePath(case.artifact)
-    if path.suffix not in (".joblib", ".pkl", ".pickle") or not _can_be_typed(case, policy):
-        return ()
+    path, kind = PurePath(case.artifact), artifact.kind or ""
+    is_loaded = path.suffix in LOADED
+    native = next((ends for begin, ends in NATIVE.items() if kind.startswith(begin)), ())
     rows = ["--data", _from_here(case.data), *(["--target", case.target] if case.target else [])]
-    more = [] if case.adversary == "artifact" else ["--adversary", case.adversary]
-    more += [] if case.domain is None else ["--domain", _from_here(case.domain)]
-    more += [] if policy is None else ["--policy", policy]
-    model, hardened = _from_here(case.artifact), _from_here(str(path.with_name(f"{path.stem}-hardened.joblib")))
-    harden = in_shell(["python", "-m", "pytest_draft", "harden", model, hardened, *rows])
-    advise = in_shell(["python", "-m", "pytest_draft", "advise", model, *rows, *more])
+    model, helping = _from_here(case.artifact), []
+    if settings_of(kind) is not None and artifact.place is None and (is_loaded or path.suffix in native):
+        more = [] if case.adversary == "artifact" else ["--adversary", case.adversary]
+        more += [] if case.domain is None else ["--domain", _from_here(case.domain)]
+        more += [] if policy is None else ["--policy", policy]
+        advise = in_shell(["python", "-m", "pytest_draft", "advise", model, *rows, *more])
+        helping.append(Command(advise, "to find settings that pass, and what they cost"))
     found = artifact.published
     has_seeds = found is None or (found.seeded and found.found is None)
     has_nothing_left = found is not None and found.counts is None and not has_seeds and not found.left
-    helping = []
-    if artifact.place is None:
-        helping.append(Command(advise, "to find settings that pass, and what they cost"))
-    if not has_nothing_left:
+    if kind in CHANGED and is_loaded and not has_nothing_left:
+        hardened = _from_here(str(path.with_name(f"{path.stem}-hardened.joblib")))
+        harden = in_shell(["python", "-m", "pytest_draft", "harden", model, hardened, *rows])
         helping.append(Command(harden, "to take out what predictions do not need"))
     return tuple(helping)
 
@@ -188,12 +188,10 @@ def _from_here(path: str) -> str:
 
 
 def smaller(artifact: ArtifactFacts) -> str:
-    """Say how to retrain a model of this kind, by parameters that it has."""
-    if artifact.n_trees == 1:
-        return "retrain with a shallower tree (max_depth, min_samples_leaf)"
-    return f"retrain with fewer and shallower trees ({parameters_of(artifact.kind or '')})"
-
-
-def parameters_of(kind: str) -> str:
-    """Return the parameters that bound the trees of a kind of models."""
-    return next((names for begin, names in _PARAMETERS.items() if kind.startswith(begin)), _OF_FORESTS)
+    """Say how to retrain a model of this kind: by a setting to begin with."""
+    what = "a smaller tree" if artifact.n_trees == 1 else "fewer and smaller trees"
+    found = settings_of(artifact.kind or "")
+    if found is None:
+        return f"retrain with {what}"
+    leaves = None if artifact.structure is None else artifact.structure.leaves
+    return f"retrain with {what}: start with {found.below(leaves)}"

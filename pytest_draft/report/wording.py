@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -228,12 +228,19 @@ def closing(report: Report, found: Sequence[Step]) -> list[str]:
         elif stands == "warning":
             said.append(f"The policy only warns: decide by the warnings whether to release {name}.")
         elif stands == "inconclusive":
-            said.append(
-                f"No answer is no pass: {name} stays undecided until its reason is resolved. Then judge it again."
-            )
+            said.append(f"No answer is no pass: do not release {name} as it is{_open_because(results)}.")
         else:
             said.append(f"Do not release {name}: read what failed.")
     return said
+
+
+def _open_because(results: Iterable[Result]) -> str:
+    """Return why no answer is known, which says what to do about it."""
+    for result in results:
+        reasons = result["reasons"] or [one["sentence"] for one in result["checks"] if one["result"] == "inconclusive"]
+        if result["verdict"] == "inconclusive" and reasons:
+            return f". It is open because {reasons[0].rstrip('.')}"
+    return ""
 
 
 def own_sentence(check: ReportedCheck, reasons: Sequence[str]) -> str:

@@ -7,7 +7,10 @@ import tempfile
 import pytest
 from filelock import FileLock
 
-from pytest_draft.advice.judging import _LOCK, _PREFIX, remove_abandoned
+from pytest_draft.output import _LOCK, PrivateFolder
+
+_PREFIX = "pytest-draft-advise-"
+remove_abandoned = PrivateFolder(_PREFIX).remove_abandoned
 
 
 @pytest.fixture

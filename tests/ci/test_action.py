@@ -241,8 +241,7 @@ def test_advice_is_asked_for_by_the_inputs_of_the_gate_and_put_into_the_summary(
     assert arguments == [
         *("--data=train.csv", "--target=in come", "--minutes=10", "--domain=d.toml", "--policy=p.toml"),
         *("--adversary=artifact", "--adversary=published", "--budget=9", "--seed=1"),
-        *(f"--{kind}=draft-report/advice.{suffix}" for kind, suffix in {"json": "json", "markdown": "md"}.items()),
-        *("--html=draft-report/advice.html", "--", "a b.joblib"),
+        *("--markdown=draft-report/advice.md", "--", "a b.joblib"),
     ]
     parser().parse_args([command, *arguments])
     assert (ended.status, ended.summary) == (0, "a table")

@@ -189,7 +189,7 @@ def stopped(examined, monkeypatch):
 def test_an_attack_that_ended_by_itself_is_not_said_to_have_had_all_its_time(stopped):
     reason = stopped()
     assert reason.startswith("the attack did not converge in its last search: ")
-    assert reason.endswith("another --draft-seed or more --draft-budget may help")
+    assert reason.endswith("another --draft-seed may help, or try --draft-budget 240")
     cut = stopped(status="consistent", residual=0, cut_short=True)
     assert cut.startswith("the attack was stopped after its last search, ")
 
@@ -199,7 +199,7 @@ def test_an_attack_that_the_clock_ended_is_said_to_have_had_all_its_time(stopped
     monkeypatch.setattr(limits, "ATTACK_SHARE", 0.05)
     reason = stopped(seconds=3.01)
     assert reason.startswith("the attack did not converge in 3 s (its share of the 60 s in all): ")
-    assert reason.endswith("give it more with --draft-budget")
+    assert reason.endswith("try --draft-budget 240")
 
 
 @pytest.mark.nightly

@@ -15,12 +15,11 @@ from sklearn.ensemble import (
 )
 
 from boosters import KINDS, booster
-from pytest_draft.advice.owner import owner_of
 from pytest_draft.artifact import read
 from pytest_draft.artifact.observations import Statements
 from pytest_draft.attack.boosted.counted import row_numbers
 from pytest_draft.attack.descent import leaf_positions
-from pytest_draft.errors import DataError, NotCoveredError, UsageError
+from pytest_draft.errors import DataError, NotCoveredError
 from pytest_draft.examine.flow import examine
 from pytest_draft.facts.case import Case
 from pytest_draft.hardening.files import harden
@@ -252,12 +251,9 @@ def test_numbers_of_rows_that_are_not_told_follow_from_hessians_that_are_alike(t
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_hardening_and_advice_are_refused_in_one_line(tmp_path, kind):
+def test_hardening_is_refused_in_one_line(tmp_path, kind):
     table = people()
     model = booster(kind, 3).fit(table.drop(columns="label"), table["label"])
     with pytest.raises(DataError, match="is not hardened: each leaf's value is an equation") as refused:
         harden(model, tmp_path / "hardened.joblib")
     assert "\n" not in str(refused.value)
-    joblib.dump(model, tmp_path / "model.joblib")
-    with pytest.raises(UsageError, match="retrain boosted trees with fewer and shallower trees"):
-        owner_of(tmp_path / "model.joblib", table, "label")

@@ -138,9 +138,13 @@ def test_nothing_that_was_not_found_out_passes():
 
 
 def test_the_remedy_is_about_leaves_and_not_about_counts():
-    for kind in ("RandomForestClassifier", "XGBRegressor"):
+    starts = {
+        "RandomForestClassifier": "n_estimators=30, max_leaf_nodes=4",
+        "XGBRegressor": "n_estimators=10, max_depth=2",
+    }
+    for kind, start in starts.items():
         one = outcome(told(told=200, gained=60), kind=kind, **SHARE)
-        assert "retrain with fewer and shallower trees" in one.remedy
+        assert f"retrain with fewer and smaller trees: start with {start}" in one.remedy
         assert "so that more people share each leaf" in one.remedy
 
 

@@ -120,8 +120,8 @@ def test_a_file_that_was_not_measured_says_so_first(only):
     begin = text[text.index("<h1") : text.index("<main>")]
     assert "No answer for 3 of 3 checks." in begin
     assert "Why:</strong> broken.joblib: corrupt: " in begin
-    assert text.count("broken.joblib: corrupt: ") == 1  # once, and not in each of its checks
-    assert "No answer is no pass: models/broken.joblib stays undecided" in text
+    assert text.count("broken.joblib: corrupt: ") == 2  # why, and what to do; not in each of its checks
+    assert "No answer is no pass: do not release models/broken.joblib as it is. It is open because " in text
     assert "<svg" not in text
     assert "Words that this page uses" not in text
     assert "Who was considered" not in text
