@@ -476,13 +476,16 @@ def _encoded(column: pd.Series[Any], where: str) -> NDArray[np.float32]:
     if not numeric:
         holds = {"M": "dates", "m": "times", "c": "complex numbers"}.get(kind, "text")
         raise DataError(f"{where} holds {holds}; give the data encoded as the model was trained")
-    present = column.notna().to_numpy(dtype=np.bool_)
-    values = np.full(len(column), np.nan)
-    values[present] = parsed(
-        lambda: column[present].to_numpy(dtype=np.float64),
-        where,
-        lambda _: "values are too large for float32",
-    )
+    if isinstance(column.dtype, np.dtype) and kind in "biuf":
+        values = column.to_numpy(dtype=np.float64)
+    else:
+        present = column.notna().to_numpy(dtype=np.bool_)
+        values = np.full(len(column), np.nan)
+        values[present] = parsed(
+            lambda: column[present].to_numpy(dtype=np.float64),
+            where,
+            lambda _: "values are too large for float32",
+        )
     with np.errstate(over="ignore"):
         result = values.astype(np.float32)
     infinite = int(np.isinf(result).sum())
