@@ -174,9 +174,10 @@ def decimal_step(attribute: Attribute, values: FloatArray) -> float:
     slack = 2.0**-23 * np.maximum(np.abs(values), np.abs(bounds).max())
     for step in _GRIDS if len(values) else ():
         fits = np.abs(bounds - np.rint(bounds / step) * step) <= 2.0**-23 * np.abs(bounds)
-        if fits.all() and (np.abs(values - np.rint(values / step) * step) <= slack).all():
-            if np.prod(np.minimum(1.0, 2 * slack / step)) < _COINCIDENCE:
-                return step
+        if not fits.all() or (np.abs(values - np.rint(values / step) * step) > slack).any():
+            continue
+        if np.prod(np.minimum(1.0, 2 * slack / step)) < _COINCIDENCE:
+            return step
     return float("nan")
 
 
