@@ -407,12 +407,14 @@ def known_others(
     for mine, theirs in (pair, pair[::-1]) if size else ():
         timebox.require()
         others = looked_at[theirs]
-        guesses, without_file = (_guesses_of_half(one, everyone, mine, others, weights, rng) for one in (held, nothing))
+        guesses, without_file = (
+            _guesses_of_half(one, everyone, mine, others, weights, rng, timebox) for one in (held, nothing)
+        )
         halves.append(Half(looked_at[mine], guesses, without_file, rows[others]))
     population = () if known else population_of(forest, domain, everyone, unknown, seed, timebox, holdout, targets)
     truth, of_halves = rows[looked_at], held.only(np.sort(order[: 2 * size]))
     bits, bits_ended = _bits(forest, everyone, of_halves, known, extremes, ends, timebox)
-    with_file, without = (guesses_of(one, everyone, all_of_them, donors) for one in (held, nothing))
+    with_file, without = (guesses_of(one, everyone, all_of_them, donors, timebox) for one in (held, nothing))
     exact, exact_without = (
         _exact(guesses, Guesser(one, rows, donors, weights), truth)
         for one, guesses in ((held, with_file), (nothing, without))
@@ -489,10 +491,16 @@ def _bits_between_gaps(held: Held, rows: Rows, stay: BoolArray) -> float:
 
 
 def _guesses_of_half(
-    held: Held, everyone: KnownRows, mine: IntArray, others: IntArray, weights: Weights, rng: np.random.Generator
+    held: Held,
+    everyone: KnownRows,
+    mine: IntArray,
+    others: IntArray,
+    weights: Weights,
+    rng: np.random.Generator,
+    timebox: TimeBox,
 ) -> tuple[Rows, ...]:
     """Return guesses of some rows, given by their places in what is held, from other rows."""
-    tables = guesses_of(held, everyone, mine, others)
+    tables = guesses_of(held, everyone, mine, others, timebox)
     guesser = Guesser(held.only(mine), everyone.rows, others, weights)
     copied = guesser.copied(tables[0], guesser.near(tables[0], _NEAREST), rng)
     return *tables, best_by_others(tables, everyone.rows[held.rows[mine]], weights, held.domain), copied
