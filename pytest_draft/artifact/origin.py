@@ -151,7 +151,8 @@ def _shared_out(counts: IntArray, n_drawn: int, random: RandomState) -> IntArray
         tied = random.choice(tied, size=min(len(tied), missing), replace=False)
         taken[tied] += 1
         missing -= len(tied)
-    return taken.astype(np.int64)
+    whole: IntArray = taken.astype(np.int64)
+    return whole
 
 
 Part = OneAgainstRest | OneAgainstOne | Fold | HeldBack

@@ -308,12 +308,12 @@ def _scores(known: Sequence[FloatArray], values: FloatArray, side: Literal["left
     """Return the normal scores of values by their ranks among each column's sorted ones; of a missing value 0."""
     rank = np.full(values.shape, 0.5)
     for c, (size, value) in enumerate(zip(known, values.T, strict=True)):
-        if len(size):
-            left = np.searchsorted(size, value, side="left") if side != "right" else None
-            right = np.searchsorted(size, value, side="right") if side != "left" else None
-            place = right if left is None else left if right is None else (left + right) / 2
-            edge = 0.25 / len(size)
-            rank[:, c] = np.where(np.isnan(value), 0.5, np.clip(place / len(size), edge, 1 - edge))
+        if not len(size):
+            continue
+        sides = ("left", "right") if side == "both" else (side,)
+        place = sum(np.searchsorted(size, value, side=one) for one in sides) / len(sides)
+        edge = 0.25 / len(size)
+        rank[:, c] = np.where(np.isnan(value), 0.5, np.clip(place / len(size), edge, 1 - edge))
     found: FloatArray = ndtri(rank)
     return found
 
