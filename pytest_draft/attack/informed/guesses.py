@@ -197,12 +197,12 @@ class Guesser:
             return inside.copy()
         n_columns, classes = inside.shape[1], labels[:, None] == np.unique(labels)[1:]
         values = [np.sort(column[~np.isnan(column)]) for column in known.T]
-        score = np.column_stack([_scores(values, known, "both"), classes[self.donors]])
+        score = np.column_stack([_scores(values, known, ("left", "right")), classes[self.donors]])
         spread = score.std(axis=0)
         centre, spread = score.mean(axis=0), np.where(spread > 0, spread, 1.0)
         shrink = _SHRINK * (1 + score.shape[1] / (score.shape[1] + len(score)))
         factor = _of_precision((score - centre) / spread, shrink)
-        bounds = _scores(values, self.held.lower, "left"), _scores(values, self.held.upper, "right")
+        bounds = _scores(values, self.held.lower, ("left",)), _scores(values, self.held.upper, ("right",))
         low, high = ((end(*bounds) - centre[:n_columns]) / spread[:n_columns] for end in (np.minimum, np.maximum))
         place = np.column_stack(
             [np.clip(0.0, low, high), (classes[self.held.rows] - centre[n_columns:]) / spread[n_columns:]]
@@ -304,13 +304,12 @@ def best_by_others(guesses: Sequence[Rows], truth: Rows, weights: Weights, domai
     return best
 
 
-def _scores(known: Sequence[FloatArray], values: FloatArray, side: Literal["left", "right", "both"]) -> FloatArray:
+def _scores(known: Sequence[FloatArray], values: FloatArray, sides: Sequence[Literal["left", "right"]]) -> FloatArray:
     """Return the normal scores of values by their ranks among each column's sorted ones; of a missing value 0."""
     rank = np.full(values.shape, 0.5)
     for c, (size, value) in enumerate(zip(known, values.T, strict=True)):
         if not len(size):
             continue
-        sides = ("left", "right") if side == "both" else (side,)
         place = sum(np.searchsorted(size, value, side=one) for one in sides) / len(sides)
         edge = 0.25 / len(size)
         rank[:, c] = np.where(np.isnan(value), 0.5, np.clip(place / len(size), edge, 1 - edge))
