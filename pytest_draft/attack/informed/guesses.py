@@ -93,7 +93,7 @@ class Guesser:
         is_donor = np.isin(self.held.rows, self.donors)
         for a, attribute in enumerate(self.held.domain.attributes):
             columns = list(attribute.columns)
-            known, own = self.rows[self.donors][:, columns], self.rows[self.held.rows][:, columns]
+            known, own = self.rows[:, columns][self.donors], self.rows[:, columns][self.held.rows]
             if attribute.kind == "numeric":
                 guess[:, columns[0]] = self._middle(
                     attribute, known[:, 0].astype(np.float64), own[:, 0].astype(np.float64), is_donor
@@ -160,7 +160,7 @@ class Guesser:
             return guess
         for a, attribute in enumerate(self.held.domain.attributes):
             columns = list(attribute.columns)
-            theirs = self.rows[self.donors][near][:, :, columns]
+            theirs = self.rows[:, columns][self.donors[near]]
             if attribute.kind == "numeric":
                 column = columns[0]
                 low, high = self.held.lower[:, [column]], self.held.upper[:, [column]]
