@@ -65,10 +65,19 @@ def inner_bounds(values: NDArray[np.floating[Any]]) -> tuple[float, float] | Non
     different = np.unique(values[~np.isnan(values)]).astype(np.float64)
     if len(different) < 2:
         return None
-    lower, upper = np.quantile(different, [0.25, 0.75])
+    lower, upper = (_quartile(different, share) for share in (0.25, 0.75))
     beyond = FAR_OUT * (upper - lower)
     inside = different[(lower - beyond <= different) & (different <= upper + beyond)]
     return float(inside[0]), float(inside[-1])
+
+
+def _quartile(ascending: FloatArray, share: float) -> float:
+    """Return a quantile as `numpy.quantile` does, which takes ten times as long for a short column."""
+    place = (len(ascending) - 1) * share
+    below = min(int(place), len(ascending) - 2)
+    low, high = float(ascending[below]), float(ascending[below + 1])
+    part = place - below
+    return high - (high - low) * (1 - part) if part >= 0.5 else low + (high - low) * part
 
 
 def near(weights: Weights, rows: Rows) -> Weights:

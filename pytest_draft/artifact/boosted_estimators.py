@@ -11,6 +11,7 @@ from pytest_draft.arrays import FloatArray
 from pytest_draft.artifact.forest import Tree, minor_of
 from pytest_draft.artifact.objects import Object
 from pytest_draft.artifact.observations import BoostedSums
+from pytest_draft.artifact.origin import HeldBack
 from pytest_draft.artifact.records import Record
 from pytest_draft.artifact.validate import Nodes, counted
 from pytest_draft.errors import CorruptArtifactError, one_line
@@ -37,6 +38,8 @@ class Boosted:
     """The inner objects that were looked at."""
     not_covered: str | None = None
     """Why no equations follow from its trees, and what to do; None where they do."""
+    held_back: HeldBack | None = None
+    """Which rows none of the trees saw; None where all saw all."""
 
 
 def counted_or_bare(forest: Sequence[Nodes]) -> tuple[list[Nodes], bool]:

@@ -23,6 +23,7 @@ from pytest_draft.artifact.boosted_estimators import (
 from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.objects import Object, data_of, described, plain_classes
 from pytest_draft.artifact.observations import BoostedSums, Loss, Statements
+from pytest_draft.artifact.origin import HeldBack
 from pytest_draft.artifact.records import Array, Record
 from pytest_draft.artifact.unjudged import PREDICTOR
 from pytest_draft.artifact.validate import Nodes, RawTree, checked_nodes
@@ -137,7 +138,17 @@ class _Reader:
         observation = BoostedSums(loss=self._loss, base=base, statements=said, counted=counted)
         n_samples = int(trees[0].n_distinct[0]) if counted and why is None else None
         parameters = self._estimator.parameters()
-        return Boosted(trees, self._n_features, self._classes, observation, n_samples, parameters, predictors, why)
+        return Boosted(
+            trees,
+            self._n_features,
+            self._classes,
+            observation,
+            n_samples,
+            parameters,
+            predictors,
+            why,
+            None if why is not None else self._held_back(n_samples),
+        )
 
     # Trees
 
@@ -251,15 +262,33 @@ class _Reader:
                 f"the parameter categorical_features of its {kind} made splits by categories, which are not covered "
                 "yet: encode the columns before (OneHotEncoder) and train with categorical_features=None"
             )
-        stops, held = estimator.get("do_early_stopping_"), estimator.get("validation_fraction")
-        if type(stops) is not bool or (stops and held is not None):
+        if self._holds_back and self._split() is None:
             return (
-                f"early stopping of its {kind} held a part of the rows back (validation_fraction), which is not "
-                "covered yet: train with early_stopping=False"
+                f"early stopping of its {kind} held a part of the rows back (validation_fraction), and nothing in the "
+                "file says which (_random_seed): train with early_stopping=False"
             )
         if estimator.get("warm_start") is not False:
             return f"the parameter warm_start of its {kind} is not covered: train it in one go"
         return None
+
+    @property
+    def _holds_back(self) -> bool:
+        """Whether a part of the rows was held back to stop early."""
+        stops, held = self._estimator.get("do_early_stopping_"), self._estimator.get("validation_fraction")
+        return stops is not False and (held is not None or stops is not True)
+
+    def _split(self) -> tuple[int, float | int] | None:
+        """Return the seed of the split and the share that was held back; None where the file does not tell."""
+        seed, share = self._estimator.get("_random_seed"), self._estimator.get("validation_fraction")
+        told = self._estimator.get("do_early_stopping_") is True and type(seed) is int and 0 <= seed < 2**32
+        if not told or (not (type(share) is int and share > 0) and not (type(share) is float and 0 < share < 1)):
+            return None
+        return seed, share
+
+    def _held_back(self, n_trained: int | None) -> HeldBack | None:
+        """Return which rows none of its trees saw."""
+        split = self._split() if self._holds_back else None
+        return None if split is None else HeldBack(*split, self._classes is not None, n_trained)
 
     def _has_categories(self, stored: list[AnyArray]) -> bool:
         if any(nodes["is_categorical"].any() for nodes in stored) or self._estimator.get("_preprocessor") is not None:

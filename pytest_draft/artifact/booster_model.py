@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from pytest_draft.artifact.contents import NOTHING, Contents
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.artifact.origin import HeldBack
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,3 +19,5 @@ class BoosterModel:
     """Why its trees do not follow from the rows alone by the equations that are known here; None where they do."""
     not_read: tuple[str, ...] = ()
     contents: Contents = NOTHING
+    held_back: HeldBack | None = None
+    """Which rows none of its trees saw; None where all saw all."""

@@ -23,6 +23,7 @@ from pytest_draft.artifact.draws import MAX_SEED, Draws
 from pytest_draft.artifact.forest import Forest, Tree, minor_of
 from pytest_draft.artifact.objects import Object, data_of, described, numbers_of, plain_classes, with_article
 from pytest_draft.artifact.observations import RowNumbers, under
+from pytest_draft.artifact.origin import HeldBack
 from pytest_draft.artifact.outputs import Observed, observe
 from pytest_draft.artifact.private_arrays import trees_of_arrays
 from pytest_draft.artifact.records import Record
@@ -113,6 +114,7 @@ class ForestReader:
         self._also: str | None = None
         self.parts: list[Object] = []
         self.not_covered: str | None = None
+        self.held_back: HeldBack | None = None
 
     def forest(self) -> Forest:
         """Read the forest, by the estimator's class.
@@ -185,7 +187,7 @@ class ForestReader:
         read = gradient_boosting if estimator.record.cls.key in GRADIENT_BOOSTED else histogram_boosting
         found = read(estimator, self._budget)
         self.parts.extend(found.parts)
-        self.not_covered = found.not_covered
+        self.not_covered, self.held_back = found.not_covered, found.held_back
         self._n_features = found.n_features
         return Forest(
             kind=estimator.record.cls.name,

@@ -95,7 +95,7 @@ def view(root: object, budget: Budget, place: str | None = None) -> View:
         tuple(sorted(one_line(path) for path in paths)),
         encoder,
         transformers.not_covered or model.not_covered or booster.not_covered,
-        origin=model.origin,
+        origin=model.origin if booster.held_back is None else model.origin.then(booster.held_back),
         places=places if len(places) > 1 else (),
     )
     records = [part.record for part in parts]
@@ -120,7 +120,7 @@ def _read(estimator: Object, budget: Budget) -> tuple[BoosterModel, list[Object]
         return read_booster(estimator, budget)
     reader = ForestReader(estimator, budget)
     forest = reader.forest()
-    return BoosterModel(forest, reader.not_covered), reader.parts
+    return BoosterModel(forest, reader.not_covered, held_back=reader.held_back), reader.parts
 
 
 def _at(models: Sequence[FoundModel], place: str | None) -> FoundModel:

@@ -7,6 +7,7 @@ scikit-learn's published rules, which are written here again (``sklearn.multicla
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -95,7 +96,66 @@ class Fold:
         return folds
 
 
-Part = OneAgainstRest | OneAgainstOne | Fold
+@dataclass(frozen=True)
+class HeldBack:
+    """All rows but those that were held back to stop early (``train_test_split``)."""
+
+    seed: int
+    share: float | int
+    """Of the rows, or how many."""
+    stratified: bool
+    """Whether each class has its share."""
+    n_trained: int | None
+    """Rows that are left, as the trees say."""
+
+    @property
+    def in_words(self) -> str:
+        """What is done, in words."""
+        return (
+            "its trees saw all rows but those that it held back to stop early (validation_fraction): the seed of that "
+            "split is in the file, so they are known where the table has the order that fit() got"
+        )
+
+    def trained_on(self, codes: IntArray) -> BoolArray:
+        """Return which rows are not held back, shape (n_rows,), by each row's class.
+
+        All, where as many as the trees saw would not be left.
+        """
+        n_rows = len(codes)
+        n_held = self.share if isinstance(self.share, int) else math.ceil(self.share * n_rows)
+        trained = np.ones(n_rows, dtype=np.bool_)
+        if not 0 < n_held < n_rows or self.n_trained not in (None, n_rows - n_held):
+            return trained
+        random = RandomState(self.seed)
+        if not self.stratified:
+            trained[random.permutation(n_rows)[:n_held]] = False
+            return trained
+        _, of_row, counts = np.unique(codes, return_inverse=True, return_counts=True)
+        kept = _shared_out(counts, n_rows - n_held, random)
+        _shared_out(counts - kept, n_held, random)  # which takes its random numbers
+        for number, n_kept in enumerate(kept):
+            members = np.flatnonzero(of_row == number)
+            trained[members[random.permutation(len(members))[n_kept:]]] = False
+        return trained
+
+
+def _shared_out(counts: IntArray, n_drawn: int, random: RandomState) -> IntArray:
+    """Return how many rows of each class a stratified split takes (``sklearn.utils.extmath._approximate_mode``)."""
+    exact = counts / counts.sum() * n_drawn
+    taken = np.floor(exact)
+    missing, rest = int(n_drawn - taken.sum()), exact - taken
+    for value in np.unique(rest)[::-1]:
+        if missing <= 0:
+            break
+        tied = np.flatnonzero(rest == value)
+        tied = random.choice(tied, size=min(len(tied), missing), replace=False)
+        taken[tied] += 1
+        missing -= len(tied)
+    whole: IntArray = taken.astype(np.int64)
+    return whole
+
+
+Part = OneAgainstRest | OneAgainstOne | Fold | HeldBack
 
 
 @dataclass(frozen=True)
@@ -114,6 +174,11 @@ class Origin:
     def then(self, part: Part) -> Origin:
         """Return the origin with a further part."""
         return Origin(self.classes, (*self.parts, part))
+
+    @property
+    def keeps_labels(self) -> bool:
+        """Whether the model's labels are those of the table."""
+        return self.classes is None and all(isinstance(part, HeldBack) for part in self.parts)
 
     @property
     def in_words(self) -> tuple[str, ...]:
@@ -144,7 +209,7 @@ class Origin:
             if isinstance(part, OneAgainstRest):
                 codes, meaning = (codes == part.position).astype(np.int64), (0, 1)
                 continue
-            if isinstance(part, Fold):
+            if isinstance(part, (Fold, HeldBack)):
                 chosen = part.trained_on(codes)
             else:
                 chosen = (codes == part.first) | (codes == part.second)

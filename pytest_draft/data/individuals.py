@@ -61,7 +61,7 @@ def record_share(rows: Rows, domain: Domain) -> float:
     if any(attribute.kind == "numeric" or attribute.missing for attribute in domain.attributes):
         return 1.0
     first, of_row, times = different_rows(rows)
-    if len(first) < FILLED * domain.n_vectors:
+    if len(first) / domain.n_vectors < FILLED:
         return 1.0
     alike = times / np.gcd.reduce(times)
     if alike.min() < FEW:

@@ -21,10 +21,11 @@ from pytest_draft.domain import Domain, infer
 from pytest_draft.domain.domain import without
 from pytest_draft.domain.exclusive import UNLIKELY_EXCLUSIVE
 from pytest_draft.errors import one_line
+from pytest_draft.timebox import TimeBox
 
 __tracebackhide__ = True  # in a module's globals it covers all its frames, a dataclass's __init__ too
 
-_FIRST_ROWS = 256
+_SOME_ROWS = 16
 """Rows on which two columns are compared before all: they part most pairs."""
 
 _SLACK = 1e-6
@@ -130,29 +131,38 @@ class Repeats:
         return f"Repeats({len(self.repeats)} of {self.n_columns} columns, values not shown)"
 
     @classmethod
-    def of(cls, columns: Sequence[str], rows: Rows, named: Collection[str] = ()) -> Repeats:
+    def of(
+        cls, domain: Domain, rows: Rows, named: Collection[str] = (), timebox: TimeBox | None = None
+    ) -> tuple[Repeats, Domain]:
         """Return the columns of training rows that repeat others more often than chance has it.
+
+        And the domain that is inferred without them.
 
         Parameters
         ----------
-        columns : sequence of str, length n_columns
+        domain : Domain
+            Inferred from the rows.
         rows : ndarray of float32, shape (n_rows, n_columns)
             With indicators.
         named : collection of str
             Columns and attributes that are asked for by name, and stay.
+
+        Raises
+        ------
+        OutOfTimeError
+            Where the time box ends before.
         """
-        table, domain = _Coded.of(rows), infer(columns, rows.astype(np.float64))
+        columns, table = domain.columns, _Coded.of(rows)
         keep = {index for index, name in enumerate(columns) if name in named}
         keep |= {column for one in domain.attributes if one.name in named for column in one.columns}
         pairs = _twins(table, keep, _grouped(domain))
-        gone = {column for column, _ in pairs}
-        kept = [column for column in range(len(columns)) if column not in gone]
-        left = infer([columns[column] for column in kept], rows[:, kept].astype(np.float64))
+        left, kept = _left(domain, range(len(columns)), pairs, rows, timebox)
         grouped = {kept[column] for column in _grouped(left)}
-        nested = _nested(table, [column for column in kept if column not in keep], grouped, kept)
+        nested = _nested(table, [column for column in kept if column not in keep], grouped, kept, timebox)
         ends = dict(nested)
         pairs = [(column, ends.get(of, of)) for column, of in pairs] + nested
-        return cls(len(columns), tuple(_repeat(rows, column, of) for column, of in sorted(pairs)))
+        found = cls(len(columns), tuple(_repeat(rows, column, of) for column, of in sorted(pairs)))
+        return found, _left(left, kept, nested, rows, timebox)[0]
 
     @property
     def kept(self) -> IntArray:
@@ -289,35 +299,59 @@ def _twins(table: _Coded, keep: set[int], grouped: set[int]) -> list[tuple[int, 
     return found
 
 
-def _nested(table: _Coded, candidates: list[int], grouped: set[int], kept: list[int]) -> list[tuple[int, int]]:
+def _left(
+    domain: Domain, kept: Sequence[int], pairs: list[tuple[int, int]], rows: Rows, timebox: TimeBox | None
+) -> tuple[Domain, list[int]]:
+    """Return the domain without columns that repeat others, and which are left; `domain` is that of the `kept`."""
+    gone = {column for column, _ in pairs}
+    left = [column for column in kept if column not in gone]
+    if gone:
+        names = [name for name, column in zip(domain.columns, kept, strict=True) if column not in gone]
+        domain = infer(names, rows[:, left].astype(np.float64), timebox)
+    return domain, left
+
+
+def _nested(
+    table: _Coded, candidates: list[int], grouped: set[int], kept: list[int], timebox: TimeBox | None
+) -> list[tuple[int, int]]:
     """Return columns outside one-hot groups that are coarser than another one, or the opposite of a group's column."""
     most = math.log(UNLIKELY_EXCLUSIVE / max(1, len(kept)) ** 2)
-    finest = sorted(kept, key=lambda column: -len(table.counts[column]))
+    n_values = np.array([len(counts) for counts in table.counts])
+    in_group = np.isin(np.arange(len(n_values)), list(grouped))
+    of = np.array([column for column in sorted(kept, key=lambda one: -n_values[one]) if table.complete[column]], int)
+    ranked = np.array([_some_in_order(table.codes[column]) for column in of], int).reshape(len(of), _SOME_ROWS)
     found: list[tuple[int, int]] = []
-    gone: set[int] = set()
-    for column in sorted(candidates, key=lambda column: -len(table.counts[column])):
-        n_values = len(table.counts[column])
-        if n_values < 2 or column in grouped or not table.complete[column] or table.surprise(column) > most:
+    gone = np.zeros(len(n_values), dtype=np.bool_)
+    for column in sorted(candidates, key=lambda one: -n_values[one]):
+        number = n_values[column]
+        if number < 2 or in_group[column] or not table.complete[column] or table.surprise(column) > most:
             continue
-        for of in finest:
-            finer = len(table.counts[of]) > n_values and of not in grouped
-            opposite = n_values == len(table.counts[of]) == 2 and of in grouped
-            if of not in gone and table.complete[of] and (finer or opposite) and _follows(table, column, of):
-                found.append((column, of))
-                gone.add(column)
+        if timebox is not None:
+            timebox.require()
+        told = np.where(in_group[of], (n_values[of] == 2) & (number == 2), n_values[of] > number) & ~gone[of]
+        codes = table.codes[column]
+        told &= np.abs(codes[ranked[:, 0]] - codes[ranked[:, -1]]) == number - 1
+        step = np.diff(codes[ranked[told]], axis=1)
+        for finer in of[told][(step >= 0).all(axis=1) | (step <= 0).all(axis=1)].tolist():
+            if _follows(table, column, finer):
+                found.append((column, finer))
+                gone[column] = True
                 break
     return found
 
 
+def _some_in_order(codes: IntArray) -> IntArray:
+    """Return some rows as a column orders them, the first and the last among them, shape (`_SOME_ROWS`,)."""
+    order = np.argsort(codes, kind="stable")
+    return np.asarray(order[np.linspace(0, len(order) - 1, _SOME_ROWS).astype(np.int64)])
+
+
 def _follows(table: _Coded, column: int, of: int) -> bool:
     """Return whether a column never changes where another one does not, and only ever rises, or falls, with it."""
-    for rows in (slice(_FIRST_ROWS), slice(None)):
-        source, image = table.codes[of, rows], table.codes[column, rows]
-        order = np.argsort(source, kind="stable")
-        step, rise = np.diff(source[order]), np.diff(image[order])
-        if (rise[step == 0] != 0).any() or ((rise > 0).any() and (rise < 0).any()):
-            return False
-    return True
+    source, image = table.codes[of], table.codes[column]
+    order = np.argsort(source, kind="stable")
+    step, rise = np.diff(source[order]), np.diff(image[order])
+    return not ((rise[step == 0] != 0).any() or ((rise > 0).any() and (rise < 0).any()))
 
 
 def _repeat(rows: Rows, column: int, of: int) -> Repeat:

@@ -483,13 +483,16 @@ def _encoded(column: pd.Series[Any], where: str) -> NDArray[np.float32]:
             if texts.str.fullmatch(_DECIMAL_COMMA).all():
                 holds, give = f"decimal commas in {len(texts):,} of {len(column):,} cells", "numbers with points"
         raise DataError(f"{where} holds {holds}; give {give}")
-    present = column.notna().to_numpy(dtype=np.bool_)
-    values = np.full(len(column), np.nan)
-    values[present] = parsed(
-        lambda: column[present].to_numpy(dtype=np.float64),
-        where,
-        lambda _: "values are too large for float32",
-    )
+    if isinstance(column.dtype, np.dtype) and kind in "biuf":
+        values = column.to_numpy(dtype=np.float64)
+    else:
+        present = column.notna().to_numpy(dtype=np.bool_)
+        values = np.full(len(column), np.nan)
+        values[present] = parsed(
+            lambda: column[present].to_numpy(dtype=np.float64),
+            where,
+            lambda _: "values are too large for float32",
+        )
     with np.errstate(over="ignore"):
         result = values.astype(np.float32)
     infinite = int(np.isinf(result).sum())

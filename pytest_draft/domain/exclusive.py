@@ -8,40 +8,58 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import gammaln
 
-from pytest_draft.arrays import FloatArray
+from pytest_draft.arrays import BoolArray, FloatArray, Rows
 from pytest_draft.domain.attribute import Attribute
+from pytest_draft.timebox import TimeBox
 
 UNLIKELY_EXCLUSIVE = 1e-3
 """Binary columns whose names show no one-hot group are taken for one if columns with as many ones each, placed at
 random,
 would exclude each other with at most this probability, over all pairs of columns, and each of them the others."""
 
+_BLOCK = 4_000_000
+"""Values that are multiplied between two looks at the clock."""
 
-def exclusive_groups(binary: list[int], columns: Sequence[str], rows: FloatArray) -> list[Attribute]:
+_ROUNDING = 2.0**-40
+"""Of long sums in double precision, relative."""
+
+
+def exclusive_groups(
+    binary: list[int], columns: Sequence[str], rows: FloatArray, timebox: TimeBox | None = None
+) -> list[Attribute]:
     """Return one-hot groups among binary columns whose names show none.
 
     From each column a group is grown by columns that share no row with it, the one with the most ones first. Groups
     with a 1 in every row are taken first, then those that chance explains least.
+
+    Raises
+    ------
+    OutOfTimeError
+        Where the time box ends before.
     """
     if len(binary) < 2:
         return []
-    ones = rows[:, binary]
-    number = ones.sum(axis=0)
-    shared = ones.T @ ones > 0
+    ones = rows[:, binary].astype(np.float32)  # sums of ones are exact up to 2 ** 24 rows
+    number = ones.sum(axis=0, dtype=np.float64)
+    order = np.argsort(-number, kind="stable")
+    number = number[order]
+    apart = [_as_bits(free) for free in _share_no_row(ones[:, order], timebox)]
     most = math.log(UNLIKELY_EXCLUSIVE / len(binary) ** 2)
     found: set[tuple[bool, float, tuple[int, ...]]] = set()
     for first in range(len(binary)):
-        group, free = [first], ~shared[first]
-        while free.any():
-            follower = int(np.argmax(np.where(free, number, -1)))
+        if timebox is not None:
+            timebox.require()
+        group, free = [first], apart[first]
+        while free:
+            follower = (free & -free).bit_length() - 1
             group.append(follower)
-            free &= ~shared[follower]
+            free &= apart[follower]
         in_every_row = number[group].sum() == len(rows)
-        while not in_every_row and len(group) > 1 and _is_chance(number[group], len(rows)):
-            group.pop()  # the rarest column, which chance explains
+        if not in_every_row:
+            del group[_unexplained(number[group], len(rows)) :]
         chance = _chance_of_exclusion(number[group], len(rows))
         if len(group) > 1 and chance <= most:
-            found.add((not in_every_row, chance, tuple(sorted(group))))
+            found.add((not in_every_row, chance, tuple(sorted(order[group].tolist()))))
     attributes: list[Attribute] = []
     taken: set[int] = set()
     for dropped, _, group_found in sorted(found):
@@ -51,6 +69,35 @@ def exclusive_groups(binary: list[int], columns: Sequence[str], rows: FloatArray
             name = f"{columns[members[0]]} {'or' if len(members) == 2 else 'to'} {columns[members[-1]]} (inferred)"
             attributes.append(Attribute(name, "one-hot", members, dropped=dropped))
     return attributes
+
+
+def _share_no_row(ones: Rows, timebox: TimeBox | None) -> BoolArray:
+    """Return which columns of zeros and ones share no row, shape (n_columns, n_columns)."""
+    shared = np.zeros((ones.shape[1], ones.shape[1]), dtype=np.float32)
+    for block in np.array_split(ones, 1 + ones.size // _BLOCK):
+        if timebox is not None:
+            timebox.require()
+        shared += block.T @ block
+    return np.asarray(shared == 0)
+
+
+def _as_bits(flags: BoolArray) -> int:
+    """Return a number whose lowest bit is the first flag."""
+    return int.from_bytes(np.packbits(flags, bitorder="little").tobytes(), "little")
+
+
+def _unexplained(number: FloatArray, n_rows: int) -> int:
+    """Return how many of some exclusive columns are left without the rarest ones, which stand there by chance."""
+    placed, total = np.cumsum(gammaln(n_rows - number + 1)), np.cumsum(number)
+    chance = placed - gammaln(n_rows - total + 1) - np.arange(len(number)) * gammaln(n_rows + 1)
+    beside, rounding = np.diff(chance) - math.log(UNLIKELY_EXCLUSIVE), _ROUNDING * (placed[-1] + abs(chance[-1]) + 1)
+    for last in range(len(number) - 1, 0, -1):
+        is_chance = beside[last - 1] > 0
+        if abs(beside[last - 1]) <= rounding:
+            is_chance = _is_chance(number[: last + 1], n_rows)
+        if not is_chance:
+            return last + 1
+    return 1
 
 
 def _is_chance(number: FloatArray, n_rows: int) -> bool:

@@ -13,12 +13,13 @@ from pytest_draft.domain.attribute import MAX_ORDINAL_VALUES, MAX_WHOLE, Attribu
 from pytest_draft.domain.domain import Domain
 from pytest_draft.domain.exclusive import exclusive_groups
 from pytest_draft.errors import DataError, one_line
+from pytest_draft.timebox import TimeBox
 
 _SEPARATORS = "_:=.- \t|/[(<>"
 _SEPARATOR = re.compile(f"[{re.escape(_SEPARATORS)}]")
 
 
-def infer(columns: Sequence[str], rows: FloatArray) -> Domain:
+def infer(columns: Sequence[str], rows: FloatArray, timebox: TimeBox | None = None) -> Domain:
     """Infer a domain from training rows; other pairs of values than 0 and 1 are no indicators (`indicators.py`).
 
     A column of zeros and ones is binary. Binary columns are a one-hot group when exactly one of them is 1 in every row
@@ -33,6 +34,8 @@ def infer(columns: Sequence[str], rows: FloatArray) -> Domain:
     ------
     DataError
         Where there is no row, or a value is infinite.
+    OutOfTimeError
+        Where the time box ends before.
     """
     if not len(rows):
         raise DataError("the training data hold no row")
@@ -44,7 +47,7 @@ def infer(columns: Sequence[str], rows: FloatArray) -> Domain:
     named = _one_hot_groups([(index, columns[index]) for index in binary], rows)
     taken = {index for _, group in named for index in group}
     attributes = [Attribute(name, "one-hot", group) for name, group in named]
-    attributes += exclusive_groups([index for index in binary if index not in taken], columns, rows)
+    attributes += exclusive_groups([index for index in binary if index not in taken], columns, rows, timebox)
     grouped = {index for attribute in attributes for index in attribute.columns}
     attributes += [_inferred(name, index, rows[:, index]) for index, name in enumerate(columns) if index not in grouped]
     attributes.sort(key=lambda attribute: attribute.columns)

@@ -49,6 +49,9 @@ MOST_OF_HALF = 300
 _MOST_BITS = 40.0
 """A row that can be more than so many things counts as that."""
 
+_FEW_TOLD, _MOST_HELD = 100, 20_000_000
+"""Where no more rows than that are expected to be told whole, they are counted; up to so many values at once."""
+
 _NEAREST = 5
 """Other rows of which one is copied, where whole rows are guessed."""
 
@@ -127,6 +130,8 @@ class KnownOthers:
     """`bits` and `bits_ended`: as in `Informed`; see `with_bits`."""
     population: tuple[Population, ...] = ()
     """What somebody guesses who knows other people's rows, and none of these."""
+    told: BoolArray | None = None
+    """Shape (n_rows_to_be_rebuilt, n_attributes). As `determined`, of all of them; None where that is not known."""
 
     def __repr__(self) -> str:
         return f"KnownOthers({len(self.rows)} rows, not shown)"
@@ -149,6 +154,7 @@ class KnownOthers:
             exact=self.exact[:, kept],
             exact_without_file=self.exact_without_file[:, kept],
             is_numeric=self.is_numeric[kept],
+            told=None if self.told is None else self.told[:, kept],
             halves=tuple(
                 Half(
                     half.rows,
@@ -179,6 +185,7 @@ class KnownOthers:
             exact=self.exact[kept],
             exact_without_file=self.exact_without_file[kept],
             halves=tuple(halves),
+            told=None,
         )
 
     def figures(self, truth: Rows, weights: Weights, unknown: Sequence[int], timebox: TimeBox) -> Informed | None:
@@ -230,6 +237,7 @@ class KnownOthers:
             shrinks=min(1.0, split_half / of_few) if of_few else 1.0,
             told_values=float(each.determined.mean()),
             told_rows=float(each.determined.all(axis=1).mean()),
+            told_of_all=None if self.told is None else int(self.told[:, list(unknown)].all(axis=1).sum()),
             near_values=each.at_least(each.near[:, weights.counted], each.near_without_file[:, weights.counted]),
             near_rows=each.at_least(*(one.all(axis=1) for one in (each.near, each.near_without_file))),
             near_values_without_file=float(each.near_without_file[:, weights.counted].mean()),
@@ -410,11 +418,16 @@ def known_others(
     for mine, theirs in (pair, pair[::-1]) if size else ():
         timebox.require()
         others = looked_at[theirs]
-        guesses, without_file = (_guesses_of_half(one, everyone, mine, others, weights, rng) for one in (held, nothing))
+        guesses, without_file = (
+            _guesses_of_half(one, everyone, mine, others, weights, rng, timebox) for one in (held, nothing)
+        )
         halves.append(Half(looked_at[mine], guesses, without_file, rows[others]))
     population = () if known else population_of(forest, domain, everyone, unknown, seed, timebox, holdout, targets)
-    truth = rows[looked_at]
-    with_file, without = (guesses_of(one, everyone, all_of_them, donors) for one in (held, nothing))
+    truth, determined = rows[looked_at], held.determined()
+    told = None
+    if len(looked_at) < len(unknown) and determined.all(axis=1).mean() * len(unknown) <= _FEW_TOLD:
+        told = _told_of_all(forest, domain, everyone, unknown, known, extremes, ends, timebox)
+    with_file, without = (guesses_of(one, everyone, all_of_them, donors, timebox) for one in (held, nothing))
     exact, exact_without = (
         _exact(guesses, Guesser(one, rows, donors, weights), truth)
         for one, guesses in ((held, with_file), (nothing, without))
@@ -424,7 +437,8 @@ def known_others(
         of_rows=len(unknown),
         guess=best_by_others(with_file, truth, weights, domain),
         without_file=best_by_others(without, truth, weights, domain),
-        determined=held.determined(),
+        determined=determined,
+        told=told,
         exact=exact,
         exact_without_file=exact_without,
         is_numeric=np.array([attribute.kind == "numeric" for attribute in domain.attributes]),
@@ -433,6 +447,30 @@ def known_others(
         of_halves=held.only(np.sort(order[: 2 * size])),
         population=population,
     )
+
+
+def _told_of_all(
+    forest: Forest,
+    domain: Domain,
+    everyone: KnownRows,
+    unknown: IntArray,
+    known: Sequence[int],
+    extremes: Extremes | None,
+    ends: Ends | None,
+    timebox: TimeBox,
+) -> BoolArray | None:
+    """Return which values of all rows have no other value left, as no sample clears a file of single rows.
+
+    None where they are too many to be held at once.
+    """
+    if len(unknown) * domain.n_columns > _MOST_HELD:
+        return None
+    held = held_of(forest, domain, everyone, unknown, extremes, ends, timebox)
+    if held is None:
+        return None
+    held = held.with_known(everyone.rows, known)
+    some = np.array_split(np.arange(len(unknown)), len(unknown) // MOST_ROWS)
+    return np.concatenate([held.only(these).determined() for these in some])
 
 
 def with_bits(
@@ -514,10 +552,16 @@ def _bits_between_gaps(held: Held, rows: Rows, stay: BoolArray) -> float:
 
 
 def _guesses_of_half(
-    held: Held, everyone: KnownRows, mine: IntArray, others: IntArray, weights: Weights, rng: np.random.Generator
+    held: Held,
+    everyone: KnownRows,
+    mine: IntArray,
+    others: IntArray,
+    weights: Weights,
+    rng: np.random.Generator,
+    timebox: TimeBox,
 ) -> tuple[Rows, ...]:
     """Return guesses of some rows, given by their places in what is held, from other rows."""
-    tables = guesses_of(held, everyone, mine, others)
+    tables = guesses_of(held, everyone, mine, others, timebox)
     guesser = Guesser(held.only(mine), everyone.rows, others, weights)
     copied = guesser.copied(tables[0], guesser.near(tables[0], _NEAREST), rng)
     return *tables, best_by_others(tables, everyone.rows[held.rows[mine]], weights, held.domain), copied

@@ -64,8 +64,9 @@ def predicted(
                 timebox.require()
                 mine, others = np.flatnonzero(fold[looked_at] == number), order[fold[order] != number]
                 if len(mine) and len(others):
-                    chosen = np.sort(random.permutation(len(others))[:MOST_TRAINED])
-                    for guess, values in _told(estimator, rows, answers, others[chosen], looked_at[mine]).items():
+                    chosen = random.permutation(len(others))[:MOST_TRAINED]
+                    guesses = _told(estimator, rows, answers, others[np.sort(chosen)], looked_at[mine], timebox)
+                    for guess, values in guesses.items():
                         told.setdefault(f"{name}{guess}", np.full(len(looked_at), np.nan))[mine] = values
         except (ValueError, TypeError):  # parameters of another version, or missing values that this one can't have
             continue
@@ -138,11 +139,28 @@ def _with_parameters(
     return estimator.set_params(**fitting)
 
 
-def _told(estimator: Any, rows: Rows, answers: FloatArray, others: IntArray, mine: IntArray) -> dict[str, FloatArray]:
+def _fitted(estimator: Any, rows: Rows, answers: FloatArray, timebox: TimeBox) -> Any:
+    """Return an estimator that is fitted as `fit` does, with a look at the clock about once a second."""
+    fitted, known = clone(estimator), estimator.get_params(deep=False)
+    size = next((name for name in ("n_estimators", "max_iter") if name in known), None)
+    stops = known.get("early_stopping", known.get("n_iter_no_change")) not in (None, False)
+    if size is None or stops or "warm_start" not in known:
+        return fitted.fit(rows, answers)
+    number, whole, start = 0, known[size], timebox.elapsed
+    while number < whole:
+        timebox.require()
+        number = min(whole, number + max(1, int(number / max(1e-3, timebox.elapsed - start))))
+        fitted.set_params(**{size: number, "warm_start": True}).fit(rows, answers)
+    return fitted
+
+
+def _told(
+    estimator: Any, rows: Rows, answers: FloatArray, others: IntArray, mine: IntArray, timebox: TimeBox
+) -> dict[str, FloatArray]:
     """Return what an estimator that is fitted on other rows tells of these, by the guess after its name."""
     with warnings.catch_warnings(), threadpool_limits(1):  # threads that wait for each other take longer
         warnings.simplefilter("ignore")
-        fitted = clone(estimator).fit(rows[others], answers[others])
+        fitted = _fitted(estimator, rows[others], answers[others], timebox)
         trees = getattr(fitted, "estimators_", None)
         if hasattr(fitted, "classes_"):
             share, labels = fitted.predict_proba(rows[mine]), fitted.classes_

@@ -20,14 +20,8 @@ from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.reconstruction import Reconstruction
 
 
-def audit(opened: Opened, inputs: Inputs | None, record: FlowRecord) -> None:
-    """Note what a file reveals without any attack, and hand out what is known by then.
-
-    Parameters
-    ----------
-    inputs : Inputs or None
-        Without them only what is simply there is looked at.
-    """
+def audit(opened: Opened, record: FlowRecord) -> None:
+    """Note what a file reveals without any attack, and hand out what is known by then."""
     with record.clock("read"):
         box = record.limits.within(INSPECT_SHARE)
         found = audit_file(opened.artifact, opened.given, opened.data, box, opened.all_rows)
@@ -35,8 +29,7 @@ def audit(opened: Opened, inputs: Inputs | None, record: FlowRecord) -> None:
         record.facts = replace(record.facts, artifact=artifact)
     if (why := found.contents.why_not_judged) is not None:
         record.doubt(why)
-    if inputs is not None:
-        record.keep_known()
+    record.keep_known()
 
 
 def note_entropy(inputs: Inputs, record: FlowRecord) -> None:

@@ -103,15 +103,13 @@ def _examined(
 
 
 def _read_and_audited(case: Case, data: object, record: FlowRecord) -> Inputs:
-    """Read everything, and note what the file reveals without an attack; after that, only what one needs is kept."""
-    inputs = None
+    """Read everything, and note first what simply stands in the file: it is known whatever becomes of the domain."""
     with record.clock("read"):
         opened = open_files(case, data, record)
-    try:
-        with record.clock("read"):
-            inputs = complete(opened, case, record)
-    finally:
-        audit(opened, inputs, record)
+    audit(opened, record)
+    with record.clock("read"):
+        inputs = complete(opened, case, record)
+    record.keep_known()
     return inputs
 
 

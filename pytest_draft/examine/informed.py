@@ -50,7 +50,7 @@ class InformedOfValues(Attack):
             if held is None:
                 raise InfeasibleError
             held, unknown = held.with_known(everyone.rows, knowledge.attributes), knowledge.unknown
-            guesses = guesses_of(held, everyone, held.rows, held.rows)
+            guesses = guesses_of(held, everyone, held.rows, held.rows, inputs.timebox)
             weights = encoded_weights(inputs.domain, knowledge.attributes)
             rows = best_by_others(guesses, everyone.rows, weights, inputs.domain)[unknown]
         determined = held.only(unknown).determined()

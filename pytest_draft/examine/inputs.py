@@ -15,7 +15,6 @@ from pytest_draft.arrays import Rows
 from pytest_draft.artifact import Artifact, Encoder, read
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.observations import Answers, BoostedSums
-from pytest_draft.artifact.origin import ORIGINAL
 from pytest_draft.artifact.published import published
 from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.attack.seed_search import Sought, seek
@@ -218,7 +217,7 @@ def complete(opened: Opened, case: Case, record: FlowRecord) -> Inputs:
     holdout = None
     if case.holdout is not None and data is not None:
         classes = artifact.model.classes
-        if classes is not None and artifact.origin != ORIGINAL:  # its labels are made of the file's
+        if classes is not None and not artifact.origin.keeps_labels:  # its labels are made of the file's
             classes = ()
         holdout = holdout_of(read_table(case.holdout), data, case.target, artifact.encoder, classes)
     settled = settle(artifact, data, case, record)

@@ -82,7 +82,8 @@ def _inferred(artifact: Artifact, data: TrainingData, case: Case, record: FlowRe
     indicators = Indicators.of(data.rows)
     data = _with_indicators(indicators, data)
     if artifact.encoder is None:
-        return _written_once(artifact.model, infer(data.columns, data.rows.astype(np.float64)), indicators, data, case)
+        domain = infer(data.columns, data.rows.astype(np.float64), record.limits.total)
+        return _written_once(artifact.model, domain, indicators, data, record)
     granted = granted_by(artifact.encoder)
     how = "were encoded by the transformers in the file"
     if not data.by_encoder:
@@ -92,24 +93,23 @@ def _inferred(artifact: Artifact, data: TrainingData, case: Case, record: FlowRe
 
 
 def _written_once(
-    model: Forest | RuleList, domain: Domain, indicators: Indicators, data: TrainingData, case: Case
+    model: Forest | RuleList, domain: Domain, indicators: Indicators, data: TrainingData, record: FlowRecord
 ) -> Settled:
     """Return a domain without columns that repeat others.
 
     They stay where drawn thresholds are to be decoded, which takes all columns that were drawn.
     """
-    settled = Settled(domain, indicators, data)
+    settled, case = Settled(domain, indicators, data), record.facts.case
     if isinstance(model, RuleList) or (model.splitter == "random" and is_numeric(domain)):
         return settled
     known = Adversary.parse(case.adversary).columns
     named = {column for one in case.slices for column in one.columns} | set(() if isinstance(known, int) else known)
-    repeats = Repeats.of(data.columns, data.rows, named)
+    repeats, domain = Repeats.of(domain, data.rows, named, record.limits.total)
     if not repeats.repeats:
         return settled
     rows = repeats.rows(data.rows)
     rows.flags.writeable = False
     columns = tuple(data.columns[column] for column in repeats.kept)
-    domain = infer(columns, rows.astype(np.float64))
     return Settled(
         domain, indicators, replace(data, columns=columns, rows=rows), repeats.granted(settled.domain.columns), repeats
     )

@@ -163,6 +163,8 @@ class Informed:
     """False where the time cut counting them short, so that there may be many more. They are not counted at all where
     the verdict is certain without.
     """
+    told_of_all: int | None = None
+    """How many of all rows nothing else is left of, where that was counted and not sampled."""
     row_errors: tuple[float, ...] | None = None
     """Length 101. Quantiles of the rows' errors, as in `Findings.row_errors`."""
     columns: tuple[InformedColumn, ...] = ()
@@ -229,6 +231,8 @@ class Informed:
     def _of_all_rows(self, deviations: float) -> float:
         if self.rows == self.of_rows:
             return self.told_rows
+        if self.told_of_all is not None:
+            return self.told_of_all / self.of_rows
         share, n = self.told_rows, self.rows
         half = math.sqrt(share * (1 - share) / n + (deviations / (2 * n)) ** 2)
         limit = (share + deviations**2 / (2 * n) + deviations * half) / (1 + deviations**2 / n)

@@ -50,9 +50,10 @@ def _proved(examination: Examination) -> int:
 
 
 def _told(informed: Informed) -> str:
-    if informed.rows == informed.of_rows:
-        return f"{informed.told_rows:.1%} of the rows"
-    bounds = f"{informed.least_determined_rows:.1%} to {informed.most_determined_rows:.1%} of all"
+    least, most = informed.least_determined_rows, informed.most_determined_rows
+    if least == most:
+        return f"{least:.1%} of the rows"
+    bounds = f"{least:.1%} to {most:.1%} of all"
     return f"{informed.told_rows:.1%} of {informed.rows:,} rows, drawn at random ({bounds})"
 
 

@@ -20,6 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from pytest_draft.artifact import read
 from pytest_draft.attack.boosted.staged import at_nodes, missed, stages
+from pytest_draft.data.training import training_data
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError
 
 RANDOM = np.random.RandomState(3)
@@ -121,6 +122,55 @@ def test_the_rows_of_a_regressor_explain_every_statement_and_others_do_not(name,
         assert all(good) == all_hold
 
 
+STOPPED = {
+    "two": (HistGradientBoostingClassifier(early_stopping=True, max_iter=9), TWO),
+    "three": (HistGradientBoostingClassifier(early_stopping=True, max_iter=9, validation_fraction=0.23), THREE),
+    "a number": (HistGradientBoostingClassifier(early_stopping=True, max_iter=9, validation_fraction=37), THREE),
+    "seeded": (
+        HistGradientBoostingClassifier(early_stopping=True, max_iter=9, random_state=5),
+        np.where(SCORE > 3, "much", TWO),
+    ),
+    "squared": (HistGradientBoostingRegressor(early_stopping=True, max_iter=9), TARGET),
+    "poisson": (HistGradientBoostingRegressor(early_stopping=True, max_iter=9, loss="poisson"), COUNT),
+}
+"""Each holds a part of the rows back, most without a random_state."""
+
+
+def sums_missed(artifact, columns, labels):
+    """Return how many sums and counts are missed by the rows of a table that the trees saw."""
+    data = training_data((columns, labels), artifact.model, origin=artifact.origin)
+    return missed(artifact.forest, data.rows.T.astype(float), data.labels if data.targets is None else data.targets)
+
+
+@pytest.mark.parametrize("name", STOPPED)
+def test_rows_held_back_to_stop_early_are_those_of_the_seed_in_the_file(name, dump):
+    model, labels = STOPPED[name]
+    artifact = read(dump(model.fit(HOLES, labels)))
+    assert artifact.not_covered is None
+    assert artifact.forest.n_samples < N_ROWS
+    assert "held back" in artifact.origin.in_words[0]
+    assert sums_missed(artifact, HOLES, labels) == 0
+    other = np.random.default_rng(0).permutation(N_ROWS)
+    assert sums_missed(artifact, HOLES[other], labels[other]) > artifact.forest.n_trees
+    more = np.append(np.arange(N_ROWS), 0)
+    assert sums_missed(artifact, HOLES[more], labels[more]) > artifact.forest.n_trees
+
+
+def test_a_table_of_the_rows_that_the_trees_saw_is_taken_as_it_is(dump):
+    model, labels = STOPPED["three"]
+    artifact = read(dump(model.fit(HOLES, labels)))
+    data = training_data((HOLES, labels), artifact.model, origin=artifact.origin)
+    assert data.n_rows == artifact.forest.n_samples == 154
+    assert sums_missed(artifact, data.rows, data.labels) == 0
+
+
+@pytest.mark.parametrize("seed", [None, 2**32, "7"])
+def test_rows_held_back_are_not_known_without_their_seed(seed, dump):
+    model = HistGradientBoostingClassifier(early_stopping=True, max_iter=3).fit(COLUMNS, TWO)
+    model._random_seed = seed
+    assert "nothing in the file says which (_random_seed)" in read(dump(model)).not_covered
+
+
 @pytest.mark.parametrize("name", CLASSIFIERS | REGRESSORS)
 def test_scores_are_those_of_scikit_learn(name, files):
     _, columns, _ = (CLASSIFIERS | REGRESSORS)[name]
@@ -204,7 +254,6 @@ NOT_COVERED = [
     (G, {}, {"sample_weight": 1 + np.arange(N_ROWS) % 2}, "sample weights"),
     (H, {}, {"sample_weight": 1 + np.arange(N_ROWS) % 2}, "sample weights"),
     (H, {"class_weight": "balanced"}, {}, "parameter class_weight"),
-    (H, {"early_stopping": True}, {}, "early stopping"),
     (H, {"warm_start": True}, {}, "parameter warm_start"),
     (H, {"monotonic_cst": [1, 0, 0, 0, 0]}, {}, "parameter monotonic_cst"),
     (H, {"categorical_features": [0]}, {}, "categorical_features"),

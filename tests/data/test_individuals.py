@@ -10,7 +10,7 @@ from sklearn.ensemble import IsolationForest
 
 from pytest_draft.data import TrainingData
 from pytest_draft.data.individuals import inliers, record_share
-from pytest_draft.domain import Attribute, Domain
+from pytest_draft.domain import Attribute, Domain, infer
 from pytest_draft.evaluate import findings as findings_module
 from pytest_draft.evaluate.findings import evaluate
 from pytest_draft.facts.figures import Individuals
@@ -114,3 +114,9 @@ def test_kinds_are_counted_where_the_matching_is_not_exact(monkeypatch):
 def test_there_are_no_kinds_when_the_time_is_out():
     result = found([COMMON] * 4, [COMMON] * 4, seconds=1e-6)
     assert result.inliers is result.outliers is None
+
+
+@pytest.mark.parametrize("n_columns", [1_022, 1_024, 3_000])
+def test_a_domain_of_more_rows_than_there_are_numbers_is_no_table_of_frequencies(n_columns):
+    rows = np.random.default_rng(0).integers(0, 2, (30, n_columns)).astype(np.float32)
+    assert record_share(rows, infer([str(c) for c in range(n_columns)], rows.astype(float))) == 1.0

@@ -94,6 +94,29 @@ def test_others_rows_are_recognised(judged, kind):
     assert any("was not trained on these rows" in reason for reason in examination.reasons)
 
 
+HELD_BACK = {"as fitted": True, "shuffled": False, "one row too many": False, "one row missing": False}
+
+
+@pytest.mark.nightly(quick=2)
+@pytest.mark.parametrize("beside", HELD_BACK)
+def test_early_stopping_is_judged_by_the_rows_that_it_did_not_hold_back(judged, beside):
+    table = people(300)
+    others = {
+        "shuffled": table.sample(frac=1, random_state=0),
+        "one row too many": pd.concat([table, table[:1]]),
+        "one row missing": table[1:],
+    }
+    model = HistGradientBoostingClassifier(max_iter=10, max_leaf_nodes=5, min_samples_leaf=5, early_stopping=True)
+    verdict, examination = judged(model, table, others.get(beside, table))
+    assert verdict != "passed"
+    strange = ("was not trained on these rows", "was trained on 270 rows, and the data hold 299")
+    assert any(words in reason for words in strange for reason in examination.reasons) != HELD_BACK[beside]
+    if HELD_BACK[beside]:
+        assert examination.data.rows == 270
+        assert examination.informed is not None
+        assert any("held back to stop early" in note for note in examination.notes)
+
+
 @pytest.mark.nightly(quick=3)
 @pytest.mark.parametrize("kind", ["gbc", "xgb"])
 @pytest.mark.parametrize(

@@ -136,7 +136,7 @@ class _Messages:
         )
         self._pass(step=0.0, noise=0.0)
         self._first = max(self._unexplained(), 1e-9)
-        known = 0.5 * np.log1p(2 * np.pi * np.e * np.maximum(self._sums[1], 0)).sum()
+        known = 0.5 * np.log1p(2 * np.pi * math.e * np.maximum(self._sums[1], 0)).sum()
         unknown = -(self._belief * np.log(np.maximum(self._belief, 1e-300))).sum()
         self._richness = float(known / max(unknown, 1e-9))
 

@@ -11,6 +11,7 @@ other rows can find out which that is, because it does best on them, too.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -19,11 +20,13 @@ import numpy as np
 from numba import njit
 from scipy.special import ndtr, ndtri
 
-from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
+from pytest_draft.arrays import BoolArray, Flag, FloatArray, IntArray, Rows
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.informed.boxes import Held
 from pytest_draft.domain import Attribute, Domain
+from pytest_draft.errors import OutOfTimeError
 from pytest_draft.matching import Weights, differences, encoded_weights
+from pytest_draft.timebox import TimeBox
 
 NEAREST = 10
 """How many of the rows nearest to a box are used."""
@@ -34,8 +37,33 @@ _FEWEST = 10
 _SHRINK = 0.02
 """Least shrinkage of correlations; more where there are many columns and few rows."""
 
-_SWEEPS = 30
-"""Sweeps over all columns; the last ones change next to nothing."""
+_SWEEPS, _STILL = 30, 1e-7
+"""Most sweeps over all columns, and what changes next to nothing, in standard deviations."""
+
+_SINGULAR = 1e-12
+"""What is nothing of the largest eigenvalue."""
+
+_HALF = math.sqrt(0.5)
+_ACKLAM = (
+    (
+        -39.69683028665376,
+        220.9460984245205,
+        -275.9285104469687,
+        138.3577518672690,
+        -30.66479806614716,
+        2.506628277459239,
+    ),
+    (-54.47609879822406, 161.5858368580409, -155.6989798598866, 66.80131188771972, -13.28068155288572),
+    (
+        -0.007784894002430293,
+        -0.3223964580411365,
+        -2.400758277161838,
+        -2.549732539343734,
+        4.374664141464968,
+        2.938163982698783,
+    ),
+    (0.007784695709041462, 0.3224671290700398, 2.445134137142996, 3.754408661907416),
+)
 
 _FOLDS = 5
 """Parts of the rows, of which each is guessed by what was learnt from the others."""
@@ -65,7 +93,7 @@ class Guesser:
         is_donor = np.isin(self.held.rows, self.donors)
         for a, attribute in enumerate(self.held.domain.attributes):
             columns = list(attribute.columns)
-            known, own = self.rows[self.donors][:, columns], self.rows[self.held.rows][:, columns]
+            known, own = self.rows[:, columns][self.donors], self.rows[:, columns][self.held.rows]
             if attribute.kind == "numeric":
                 guess[:, columns[0]] = self._middle(
                     attribute, known[:, 0].astype(np.float64), own[:, 0].astype(np.float64), is_donor
@@ -132,7 +160,7 @@ class Guesser:
             return guess
         for a, attribute in enumerate(self.held.domain.attributes):
             columns = list(attribute.columns)
-            theirs = self.rows[self.donors][near][:, :, columns]
+            theirs = self.rows[:, columns][self.donors[near]]
             if attribute.kind == "numeric":
                 column = columns[0]
                 low, high = self.held.lower[:, [column]], self.held.upper[:, [column]]
@@ -148,7 +176,7 @@ class Guesser:
             guess[:, columns] = np.where(some[:, None], encoded, guess[:, columns])
         return guess
 
-    def together(self, inside: Rows, labels: IntArray) -> Rows:
+    def together(self, inside: Rows, labels: IntArray, timebox: TimeBox | None = None) -> Rows:
         """Return what columns reveal of each other that are normal together, each as a rank, in ordered columns.
 
         A Gaussian copula of the known rows, with the label as further columns: each value in turn is the middle of what
@@ -159,26 +187,30 @@ class Guesser:
         inside : ndarray of float32, shape (n_rows, n_columns)
         labels : ndarray of int64, shape (n_training_rows,)
             Those of the rows that are guessed are known, too: of the leaves.
+
+        Raises
+        ------
+        OutOfTimeError
         """
         ordered, known = self._ordered, self.rows[self.donors].astype(np.float64)
         if len(known) < _FEWEST or not ordered:
             return inside.copy()
         n_columns, classes = inside.shape[1], labels[:, None] == np.unique(labels)[1:]
         values = [np.sort(column[~np.isnan(column)]) for column in known.T]
-        score = np.column_stack([*(_score(*pair) for pair in zip(values, known.T, strict=True)), classes[self.donors]])
+        score = np.column_stack([_scores(values, known, ("left", "right")), classes[self.donors]])
         spread = score.std(axis=0)
         centre, spread = score.mean(axis=0), np.where(spread > 0, spread, 1.0)
-        standard = (score - centre) / spread
         shrink = _SHRINK * (1 + score.shape[1] / (score.shape[1] + len(score)))
-        precision = np.linalg.inv((1 - shrink) * (standard.T @ standard) / len(score) + shrink * np.eye(score.shape[1]))
-        low, high = ((bound - centre[:n_columns]) / spread[:n_columns] for bound in self._scores(self.held, values))
+        factor = _of_precision((score - centre) / spread, shrink)
+        bounds = _scores(values, self.held.lower, ("left",)), _scores(values, self.held.upper, ("right",))
+        low, high = ((end(*bounds) - centre[:n_columns]) / spread[:n_columns] for end in (np.minimum, np.maximum))
         place = np.column_stack(
             [np.clip(0.0, low, high), (classes[self.held.rows] - centre[n_columns:]) / spread[n_columns:]]
         )
-        for _ in range(_SWEEPS):
-            for c in range(n_columns):
-                mean = place[:, c] - place @ precision[:, c] / precision[c, c]
-                place[:, c] = _middle(low[:, c], high[:, c], mean, float(precision[c, c] ** -0.5))
+        with (timebox or TimeBox(math.inf)).flag() as stop:
+            _settle(place, low, high, factor, 1 / shrink, stop)
+        if stop[0]:
+            raise OutOfTimeError
         guess = inside.copy()
         for a in ordered:
             c = self.held.domain.attributes[a].columns[0]
@@ -194,13 +226,6 @@ class Guesser:
         """Positions of the attributes that are numbers or codes."""
         kinds = [made.kind for made in self.held.domain.attributes]
         return [a for a, kind in enumerate(kinds) if kind in ("numeric", "ordinal")]
-
-    @staticmethod
-    def _scores(held: Held, values: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
-        """Return the normal scores of boxes' lower and upper bounds, by the ranks that known values give them."""
-        low = np.column_stack([_score(known, held.lower[:, c], "left") for c, known in enumerate(values)])
-        high = np.column_stack([_score(known, held.upper[:, c], "right") for c, known in enumerate(values)])
-        return np.minimum(low, high), np.maximum(low, high)
 
     def _left(self, attribute: int, said: FloatArray) -> FloatArray:
         """Return the values of an ordered attribute that are left and nearest to some numbers."""
@@ -231,7 +256,9 @@ class Guesser:
         return guess
 
 
-def guesses_of(held: Held, everyone: KnownRows, mine: IntArray, donors: IntArray) -> tuple[Rows, ...]:
+def guesses_of(
+    held: Held, everyone: KnownRows, mine: IntArray, donors: IntArray, timebox: TimeBox | None = None
+) -> tuple[Rows, ...]:
     """Return what each guesser says of some rows.
 
     Parameters
@@ -255,7 +282,7 @@ def guesses_of(held: Held, everyone: KnownRows, mine: IntArray, donors: IntArray
     for fold in np.array_split(np.random.default_rng(71).permutation(len(mine)), n_folds):
         others = np.setdiff1d(donors, held.rows[mine[fold]])
         learnt = Guesser(held.only(mine[fold]), everyone.rows, others, weights)
-        together[fold] = learnt.together(inside[fold], everyone.labels)
+        together[fold] = learnt.together(inside[fold], everyone.labels, timebox)
     return inside, neighbours, together
 
 
@@ -277,20 +304,88 @@ def best_by_others(guesses: Sequence[Rows], truth: Rows, weights: Weights, domai
     return best
 
 
-def _score(size: FloatArray, value: FloatArray, side: Literal["left", "right", "both"] = "both") -> FloatArray:
-    """Return the normal score of values by their rank among sorted ones; of a missing value 0."""
-    if not len(size):
-        return np.zeros(len(value))
-    left, right = np.searchsorted(size, value, side="left"), np.searchsorted(size, value, side="right")
-    rank = {"left": left, "right": right, "both": (left + right) / 2}[side]
-    edge = 0.25 / len(size)
-    return np.where(np.isnan(value), 0.0, ndtri(np.clip(rank / len(size), edge, 1 - edge)))
+def _scores(known: Sequence[FloatArray], values: FloatArray, sides: Sequence[Literal["left", "right"]]) -> FloatArray:
+    """Return the normal scores of values by their ranks among each column's sorted ones; of a missing value 0."""
+    rank = np.full(values.shape, 0.5)
+    for c, (size, value) in enumerate(zip(known, values.T, strict=True)):
+        if not len(size):
+            continue
+        place = sum(np.searchsorted(size, value, side=one) for one in sides) / len(sides)
+        edge = 0.25 / len(size)
+        rank[:, c] = np.where(np.isnan(value), 0.5, np.clip(place / len(size), edge, 1 - edge))
+    found: FloatArray = ndtri(rank)
+    return found
 
 
-def _middle(low: FloatArray, high: FloatArray, mean: FloatArray, width: float) -> FloatArray:
+def _of_precision(standard: FloatArray, shrink: float) -> FloatArray:
+    """Return F of the precision I / shrink - F @ F.T of shrunken correlations, shape (n_columns, at most n_rows)."""
+    n_rows, n_columns = standard.shape
+    if n_columns <= n_rows:
+        size, axes = np.linalg.eigh(standard.T @ standard / n_rows)
+    else:
+        size, of_rows = np.linalg.eigh(standard @ standard.T / n_rows)
+        of_rows, size = of_rows[:, size > _SINGULAR * size[-1]], size[size > _SINGULAR * size[-1]]
+        axes = standard.T @ of_rows / np.sqrt(n_rows * size)
+    told = (1 - shrink) * np.maximum(size, 0.0)
+    return np.ascontiguousarray(axes * np.sqrt(told / (told + shrink) / shrink))
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _settle(place: FloatArray, low: FloatArray, high: FloatArray, factor: FloatArray, alone: float, stop: Flag) -> None:
+    """Move each bounded column of each row to the middle of its distribution given all others, until all stay."""
+    along = np.empty(factor.shape[1])
+    for i in range(len(place)):
+        along[:] = 0.0
+        for c in range(len(factor)):
+            for j in range(len(along)):
+                along[j] += place[i, c] * factor[c, j]
+        for _ in range(_SWEEPS):
+            farthest = 0.0
+            for c in range(low.shape[1]):
+                if stop[0]:
+                    return
+                told, own = 0.0, alone
+                for j in range(len(along)):
+                    told += along[j] * factor[c, j]
+                    own -= factor[c, j] * factor[c, j]
+                before = place[i, c]
+                mean = before - (alone * before - told) / own
+                moved = _middle(low[i, c], high[i, c], mean, own**-0.5) - before
+                if moved != 0.0:
+                    place[i, c] += moved
+                    for j in range(len(along)):
+                        along[j] += moved * factor[c, j]
+                    farthest = max(farthest, abs(moved))
+            if farthest <= _STILL:
+                break
+
+
+@njit(cache=True, nogil=True)
+def _middle(low: float, high: float, mean: float, width: float) -> float:
     """Return the median of a normal distribution between two bounds."""
-    middle = mean + width * ndtri((ndtr((low - mean) / width) + ndtr((high - mean) / width)) / 2)
-    return np.clip(np.where(np.isfinite(middle), middle, np.clip(mean, low, high)), low, high)
+    half = math.erfc((mean - low) / width * _HALF) / 4 + math.erfc((mean - high) / width * _HALF) / 4
+    middle = mean
+    if 0.0 < half < 1.0:
+        middle += width * _quantile(half)
+    return min(max(middle, low), high)
+
+
+@njit(cache=True, nogil=True)
+def _quantile(share: float) -> float:
+    """Return the quantile of the standard normal distribution (Acklam's approximation, and a step of Halley's)."""
+    a, b, c, d = _ACKLAM
+    if min(share, 1 - share) < 0.02425:
+        q = math.sqrt(-2 * math.log(min(share, 1 - share)))
+        x = (((((c[0] * q + c[1]) * q + c[2]) * q + c[3]) * q + c[4]) * q + c[5]) / (
+            (((d[0] * q + d[1]) * q + d[2]) * q + d[3]) * q + 1
+        )
+        x = x if share < 0.5 else -x
+    else:
+        q, r = share - 0.5, (share - 0.5) ** 2
+        x = (((((a[0] * r + a[1]) * r + a[2]) * r + a[3]) * r + a[4]) * r + a[5]) * q
+        x /= ((((b[0] * r + b[1]) * r + b[2]) * r + b[3]) * r + b[4]) * r + 1
+    off = (math.erfc(-x * _HALF) / 2 - share) * math.sqrt(2 * math.pi) * math.exp(min(x * x / 2, 700.0))
+    return x - off / (1 + x * off / 2)
 
 
 def _state(attribute: Attribute, columns: Rows) -> IntArray:

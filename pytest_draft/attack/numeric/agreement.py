@@ -62,6 +62,9 @@ def _median(problem: NumericProblem, drawn: Sequence[FloatArray]) -> FloatArray:
         if attribute.kind not in ("numeric", "ordinal"):
             middle[:, a] = _commonest(of_attribute)
             continue
+        if not attribute.missing:
+            middle[:, a] = np.median(of_attribute, axis=0)
+            continue
         missing = np.isnan(of_attribute).mean(axis=0) > 0.5
         middle[~missing, a] = np.nanmedian(of_attribute[:, ~missing], axis=0)
         middle[missing, a] = np.nan

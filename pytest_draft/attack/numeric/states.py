@@ -122,7 +122,10 @@ def thresholds_of(forest: Forest, which: Sequence[BoolArray] | None = None) -> l
     finite = np.isfinite(threshold)
     if which is not None:
         finite &= np.concatenate(which)
-    return [np.unique(threshold[finite & (feature == f)]) for f in range(forest.n_features)]
+    feature, threshold = feature[finite], threshold[finite]
+    order = np.argsort(feature, kind="stable")
+    start = np.searchsorted(feature[order], np.arange(forest.n_features + 1))
+    return [np.unique(threshold[order[start[f] : start[f + 1]]]) for f in range(forest.n_features)]
 
 
 def states_of(forest: Forest, domain: Domain, known_values: Mapping[int, FloatArray], *, points: bool = True) -> States:
@@ -169,11 +172,11 @@ def decimal_step(attribute: Attribute, values: FloatArray) -> float:
     """
     bounds = np.array([attribute.low, attribute.high])
     slack = 2.0**-23 * np.maximum(np.abs(values), np.abs(bounds).max())
-    for step in _GRIDS:
-        near = np.abs(values - np.rint(values / step) * step) <= slack
-        chance = np.minimum(1.0, 2 * slack / step)
+    for step in _GRIDS if len(values) else ():
         fits = np.abs(bounds - np.rint(bounds / step) * step) <= 2.0**-23 * np.abs(bounds)
-        if near.all() and fits.all() and np.prod(chance) < _COINCIDENCE:
+        if not fits.all() or (np.abs(values - np.rint(values / step) * step) > slack).any():
+            continue
+        if np.prod(np.minimum(1.0, 2 * slack / step)) < _COINCIDENCE:
             return step
     return float("nan")
 
