@@ -67,7 +67,7 @@ def test_a_verdict_that_later_steps_cannot_be_told_is_no_pass(tmp_path, monkeypa
     report.write_text("[" * 100_000, encoding="utf-8")
     monkeypatch.setenv("GITHUB_OUTPUT", str(tmp_path))  # a folder
     assert annotations.main([str(report)]) == 1
-    monkeypatch.setattr(annotations, "_read", lambda path: ("passed", []))
+    monkeypatch.setattr(annotations, "_read", lambda *_: ("passed", []))
     assert annotations.main([str(report)]) == 1
     assert "the verdict could not be told to later steps" in capsys.readouterr().out
 

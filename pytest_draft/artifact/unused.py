@@ -48,6 +48,8 @@ def unused_in(data: AnyArray, *, best_first: bool) -> Iterator[str]:
                 break
     for name, (leaf, value) in at_leaves(data).items():
         good = ~leaf | (data[name] == value) | ((name == "missing_go_to_left") & best_first & (data[name] == 1))
+        if name == "gain" and not leaf.all():  # of a split for which there was no leaf left: made before a smaller one
+            good |= (data[name] > 0) & (data[name] <= data[name][~leaf].max())
         if not good.all():
             yield f"{name} of node {int(np.argmin(good))}, a leaf, is not {value:g}"
 

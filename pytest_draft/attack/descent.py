@@ -93,6 +93,9 @@ class SentDown(NamedTuple):
     takers: IntArray
     """Shape (n_nodes, 2). How many vectors have it."""
 
+    def __repr__(self) -> str:
+        return f"SentDown({len(self.node)} vectors, not shown)"
+
 
 def sent_down(
     tree: Tree,

@@ -12,6 +12,7 @@ from pytest_draft.artifact import read
 from pytest_draft.audit.contents import inspect_contents
 from pytest_draft.data import training_data
 from pytest_draft.errors import CorruptArtifactError, DataError
+from pytest_draft.facts.contents import SPLIT_POINTS
 from pytest_draft.timebox import TimeBox
 from small_boosters import as_json, as_ubjson, booster, rows
 from studies.fuzz.targets import SEEDS
@@ -72,7 +73,7 @@ def test_conditions_of_xgboost_are_values_of_rows(write, tmp_path):
     path = tmp_path / "model"
     path.write_bytes(write(booster(columns, label, 30)))
     artifact = read(path)
-    for column, name in enumerate(f"split_conditions of column {one}" for one in range(3)):
+    for column, name in enumerate(f"{SPLIT_POINTS}{one}" for one in artifact.forest.feature_names):
         assert np.isin(learned(artifact)[name], columns[:, column].astype(float)).all()
     frame = pd.DataFrame(columns, columns=["a", "b", "c"]).assign(label=label)
     data = training_data(frame, artifact.forest, "label")

@@ -7,6 +7,7 @@ import pickle
 import joblib
 import numpy as np
 import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
 
 from hidden_bytes import FORMATS, NEEDS, dumped, in_nodes, model, table
 from pytest_draft.artifact import read
@@ -99,3 +100,30 @@ def test_names_of_classes_can_be_no_table(forest, dump):
         type(one).__module__ = __name__
     (place, *_) = read(dump(forest)).account.unexplained
     assert "letters of texts" in place.what
+
+
+def with_gain(content, gain):
+    """Return a file of histograms in which the gain of the first leaf is another one."""
+    made = pickle.loads(content)
+    nodes = made._predictors[0][0].nodes
+    nodes["gain"][np.argmax(nodes["is_leaf"])] = gain(nodes["gain"])
+    return pickle.dumps(made)
+
+
+@pytest.mark.parametrize(
+    ("gain", "fine"),
+    [
+        (lambda gains: gains[gains > 0].min(), True),
+        (lambda gains: np.nextafter(gains.max(), np.inf), False),
+        (lambda _: -0.5, False),
+        (lambda _: np.nan, False),
+    ],
+)
+def test_trees_on_histograms_that_had_no_leaf_left_keep_what_the_next_splits_would_gain(gain, fine, dump):
+    columns = np.random.default_rng(0).normal(size=(3_000, 4))
+    label = columns[:, 0] * columns[:, 1] + np.random.default_rng(1).normal(size=3_000) > 0
+    content = pickle.dumps(HistGradientBoostingClassifier(max_iter=3).fit(columns, label))
+    nodes = pickle.loads(content)._predictors[0][0].nodes
+    assert (nodes["gain"][nodes["is_leaf"] == 1] > 0).any()
+    assert told(dump(content, "honest.pkl")) == []
+    assert (told(dump(with_gain(content, gain), "other.pkl")) == []) == fine

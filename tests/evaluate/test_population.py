@@ -35,6 +35,7 @@ def stump(n_rows: int, seed: int):
     everyone = KnownRows(rows, rows[:, 0].astype(np.int64), np.ones((1, n_rows), dtype=np.int64))
     domain = Domain(tuple("abcde"), tuple(Attribute(name, "binary", (a,)) for a, name in enumerate("abcde")), "by hand")
     tree = SimpleNamespace(
+        n_nodes=3,
         left=np.array([1, -1, -1]),
         right=np.array([2, -1, -1]),
         feature=np.array([0, -1, -1]),

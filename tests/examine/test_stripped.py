@@ -124,7 +124,7 @@ def test_where_the_right_rows_are_likelier_the_attack_has_not_converged(attack):
     assert not made.shortfall(inputs.data, rebuilt, record.limits).truth_is_likelier
     short = made.shortfall(inputs.data, replace(rebuilt, log_posterior=-1e9), record.limits)
     assert short.truth_is_likelier
-    assert "a better one may get closer" in short.reasons[0]
+    assert "explain the file better than all that it found" in short.reasons[0]
 
 
 def test_rows_that_lack_something_have_not_converged(attack):

@@ -87,7 +87,7 @@ def test_the_raw_table_is_judged_as_the_encoded_one_is(project, raw, name):
 
 def test_the_error_on_raw_columns_has_a_line_and_counts_a_category_once(project, raw):
     project.train(PIPELINES["one-hot, standard"](), raw.drop(columns="gap"))
-    result = project.judge("other.joblib", "--draft-target=label", *EFFORT, data="other.csv")
+    result = project.judge("other.joblib", "--draft-target=label", "--draft-full", *EFFORT, data="other.csv")
     metrics = project.result()["metrics"]
     assert metrics["raw_columns"] == 4
     assert metrics["raw_error"] > metrics["reconstruction_error"] > 0  # two of eight columns are numeric, two of four

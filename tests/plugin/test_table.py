@@ -32,13 +32,23 @@ def result(path: str = "models/default.joblib", **metrics: object) -> dict:
         "seconds": 10.12,
         "cached": False,
         "verdict": "inconclusive",
+        "decided_by": {"rule": "given-all-other-rows", "attacker": None, "seconds": 2.54},
         "checks": [],
         "metrics": METRICS | metrics,
         "baselines": {"reconstruction_error_bounds": [0.1, 0.25]},
     }
 
 
-ALL = ("artifact", "not converged", "21,000 of 21,000", "at least 146", "10.1 s", "INCONCLUSIVE", "0.0813", "0.1541")
+ALL = (
+    "artifact",
+    "given-all-other-rows (2.5 s)",
+    "21,000 of 21,000",
+    "at least 146",
+    "10.1 s",
+    "INCONCLUSIVE",
+    "0.0813",
+    "0.1541",
+)
 
 
 @pytest.mark.parametrize("width", [72, 80, 100, 120, 160, 200])

@@ -429,7 +429,7 @@ def test_a_failure_names_what_the_file_stores(privacy, cause):
 @pytest.mark.parametrize(
     ("privacy", "remedy"),
     [
-        (None, "retrain with fewer and smaller trees: start with "),
+        (None, "retrain with fewer and smaller trees, and judge"),
         (NOISY, "retrain with a smaller epsilon and judge"),
         (Privacy("permute-and-flip", 1.0), "retrain with a smaller epsilon or shallower trees"),
         (replace(NOISY, exact=True), "retrain so that the file keeps what it declares"),
