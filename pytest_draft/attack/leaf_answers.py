@@ -7,6 +7,8 @@ no target enters here.
 from __future__ import annotations
 
 import numpy as np
+from numba import njit
+from numpy.typing import NDArray
 from scipy.special import softmax
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
@@ -16,6 +18,7 @@ from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.attack.boosted.staged import boosted, stages
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.errors import NotCoveredError
+from pytest_draft.timebox import TimeBox
 
 Model = Forest | RuleList
 
@@ -29,8 +32,8 @@ _ROUNDING = {False: 1e-9, True: 2e-6}
 _ANY = 1 << 30
 """Room for any number of draws."""
 
-_AT_ONCE = 2_000
-"""Positions among the training rows that are tried at once."""
+_AT_ONCE = 50
+"""Rows that are asked about between two looks at the clock."""
 
 
 def guesses_of(model: Model, rows: Rows) -> dict[str, FloatArray]:
@@ -127,7 +130,9 @@ def _alone_in_boosted(forest: Forest, rows: Rows) -> FloatArray:
     return np.stack(found)
 
 
-def possible_classes(model: Model, rows: Rows, times: IntArray | None, n_training_rows: int) -> BoolArray | None:
+def possible_classes(
+    model: Model, rows: Rows, times: IntArray | None, n_training_rows: int, timebox: TimeBox | None = None
+) -> BoolArray | None:
     """Return which classes a training row with these features can have, by what its leaves hold.
 
     A class is possible if for some position among the training rows each tree has room for it in the row's leaf, as
@@ -145,6 +150,10 @@ def possible_classes(model: Model, rows: Rows, times: IntArray | None, n_trainin
     -------
     ndarray of bool, shape (n_rows, n_classes), or None
         None where that is not known, so that nothing is certain.
+
+    Raises
+    ------
+    OutOfTimeError
     """
     if isinstance(model, RuleList):
         return None if model.counts is None else model.counts[model.captured(rows)] > 0
@@ -154,17 +163,47 @@ def possible_classes(model: Model, rows: Rows, times: IntArray | None, n_trainin
     leaves = [leaf_positions(tree, columns) for tree in model.trees]
     room = np.stack([_room(model, t, n_training_rows)[leaf] for t, leaf in enumerate(leaves)])
     times = times if model.draws.drawn else np.unique(times, axis=1)
+    top = int(times.max(initial=0))
+    fits = np.stack([_bits_of(times <= most) for most in range(top)] or [np.zeros((len(times), 0), np.uint64)])
+    everyone = _bits_of(np.ones((1, times.shape[1]), dtype=np.bool_))[0]
     possible: BoolArray = np.zeros(room.shape[1:], dtype=np.bool_)
-    for begin in range(0, times.shape[1], _AT_ONCE):
-        drawn = times[:, begin : begin + _AT_ONCE]
-        for label in range(room.shape[2]):
-            left = np.flatnonzero(~possible[:, label])
-            lacking = np.zeros((len(left), drawn.shape[1]), dtype=np.float32)
-            for taken in range(int(drawn.max(initial=0))):  # counts trees that drew more than have room
-                full = taken >= room[:, left, label].T
-                lacking += full.astype(np.float32) @ (drawn > taken).astype(np.float32)
-            possible[left, label] = (lacking == 0).any(axis=1)
+    for begin in range(0, len(possible), _AT_ONCE):
+        if timebox is not None:
+            timebox.require()
+        some = slice(begin, begin + _AT_ONCE)
+        _find_positions(
+            np.minimum(room[:, some], top), fits, _bits_of(np.ones((1, times.shape[1]), bool))[0], possible[some]
+        )
     return possible
+
+
+def _bits_of(flags: BoolArray) -> NDArray[np.uint64]:
+    """Return flags as bits of words, shape (n_trees, n_words); those after the last are 0."""
+    packed = np.packbits(flags, axis=1)
+    return np.pad(packed, [(0, 0), (0, -packed.shape[1] % 8)]).view(np.uint64)
+
+
+@njit(cache=True, nogil=True)
+def _find_positions(room, fits, everyone, possible):  # type: ignore[no-untyped-def]
+    """Set which classes are possible: those for which some position was drawn by no tree more often than has room."""
+    n_trees, n_rows, n_classes = room.shape
+    trees = np.empty(n_trees, np.int64)
+    for row in range(n_rows):
+        for label in range(n_classes):
+            n_full = 0
+            for t in range(n_trees):
+                if room[t, row, label] < len(fits):
+                    trees[n_full] = t
+                    n_full += 1
+            for word in range(len(everyone)):
+                left = everyone[word]
+                for k in range(n_full):
+                    left &= fits[room[trees[k], row, label], trees[k], word]
+                    if not left:
+                        break
+                if left:
+                    possible[row, label] = True
+                    break
 
 
 def _room(forest: Forest, index: int, n_training_rows: int) -> IntArray:

@@ -75,7 +75,7 @@ def label_told(
     timebox.require()
     contradicted, in_leaves = _against_leaves(model, data, times, timebox)
     guesses, certain = guesses_of(model, rows), None
-    if of_labels and (allowed := possible_classes(model, rows, times, data.n_rows)) is not None:
+    if of_labels and (allowed := possible_classes(model, rows, times, data.n_rows, timebox)) is not None:
         contradicted |= not allowed[np.arange(len(labels)), labels].all()
         certain = allowed.sum(axis=1) == 1
         guesses = {name: np.where(certain, allowed.argmax(axis=1), guess) for name, guess in guesses.items()}
