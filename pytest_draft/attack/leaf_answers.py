@@ -164,16 +164,16 @@ def possible_classes(
     room = np.stack([_room(model, t, n_training_rows)[leaf] for t, leaf in enumerate(leaves)])
     times = times if model.draws.drawn else np.unique(times, axis=1)
     top = int(times.max(initial=0))
-    fits = np.stack([_bits_of(times <= most) for most in range(top)] or [np.zeros((len(times), 0), np.uint64)])
     everyone = _bits_of(np.ones((1, times.shape[1]), dtype=np.bool_))[0]
+    fits = np.empty((top, len(times), len(everyone)), dtype=np.uint64)
+    for most in range(top):
+        fits[most] = _bits_of(times <= most)
     possible: BoolArray = np.zeros(room.shape[1:], dtype=np.bool_)
     for begin in range(0, len(possible), _AT_ONCE):
         if timebox is not None:
             timebox.require()
         some = slice(begin, begin + _AT_ONCE)
-        _find_positions(
-            np.minimum(room[:, some], top), fits, _bits_of(np.ones((1, times.shape[1]), bool))[0], possible[some]
-        )
+        _find_positions(np.minimum(room[:, some], top), fits, everyone, possible[some])
     return possible
 
 

@@ -30,6 +30,9 @@ from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.progress import ProgressListener
 from pytest_draft.timebox import CLOCK
 
+MOST_SHOWN = 50_000
+"""Values of a table, rows times columns, on which an attack shows a reader something within seconds."""
+
 
 def examine(
     case: Case,
@@ -138,7 +141,7 @@ def _settled(kind: Kind, side_searches: SideSearches, record: FlowRecord, enough
     passes, rule = rule == EVERY_RULE, None if rule == EVERY_RULE else rule  # no pass by less than is in the file
     if rule is not None:
         record.decide(rule)
-    if not inputs.is_small and rule is not None:
+    if rule is not None and not (inputs.is_small and (inputs.n_rows or 0) * inputs.domain.n_columns <= MOST_SHOWN):
         record.settle()
         return True
     note_entropy(inputs, record)
