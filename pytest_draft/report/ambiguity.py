@@ -103,7 +103,7 @@ def limit_phrase(result: Result) -> str | None:
         return None
     rows, n_rows = whole(known["most_perfect_rows"]), result["metrics"]["n_rows"]
     return (
-        f"nobody considered gets closer to the rows than {known['least_error']:.4f} (other rows like these: "
+        f"no attacker considered gets closer to the rows than {known['least_error']:.4f} (other rows like these: "
         f"{others:.4f}), or can expect more than {rows:,} of {n_rows:,} of them"
     )
 
@@ -116,11 +116,10 @@ def given_others(result: Result) -> list[str]:
     looked_at = f" (on {found['rows']:,} of {found['of_rows']:,} rows, drawn at random)"
     who = "With certainty" if found["proved"] else "With certainty, if they also know which rows each tree drew"
     return [
-        f"An attacker who knows all other rows guesses each row with an error of {found['error']:.4f}"
+        f"Somebody who knows all other rows guesses each row with an error of {found['error']:.4f}, row by row"
         f"{looked_at if found['rows'] < found['of_rows'] else ''}; without the file, "
-        f"{found['error_without_file']:.4f}. "
-        f"With guesses and rows matched as well as possible, the error is {found['matched_error']:.4f}, and that of "
-        f"other rows like these is {found['split_half_error']:.4f}.",
+        f"{found['error_without_file']:.4f}. Compared as the table's error is, by the best matching: "
+        f"{found['matched_error']:.4f}; other rows like these: {found['split_half_error']:.4f}.",
         f"{who}, they know {share(found['told_values'])} of the values, and all values of "
         f"{share(found['told_rows'])} of the rows. They guess {share(found['near_values'])} of the values right "
         f"(numbers to within 1 %), and {share(found['near_rows'])} of the rows; without the file, "

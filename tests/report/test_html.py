@@ -110,7 +110,7 @@ def test_of_several_models_the_gravest_is_told_first_and_each_has_its_sentence(r
     begin = text[text.index('class="lead"') : text.index("<main>")]
     assert "models/leaking.joblib, adversary artifact: 40 of 40 rows come back" in begin
     assert text.count("rows come back;") == 1
-    assert text.count("Nobody considered gets closer to the rows than ") == 1  # of the one that passed
+    assert text.count("No attacker considered gets closer to the rows than ") == 1  # of the one that passed
     assert text.count("No answer for 3 of 3 checks.") == 1
     assert "At a glance" in text
 
