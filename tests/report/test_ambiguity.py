@@ -237,9 +237,9 @@ def test_reports_of_earlier_versions_have_none_and_are_rendered():
 def test_what_somebody_gets_who_knows_all_other_rows_is_told_beside_the_same_without_the_file():
     errors, shares = ambiguity.given_others(result())
     assert errors == (
-        "Somebody who knows all other rows guesses each row with an error of 0.0312, row by row (on 1,000 of 7,205 rows, "
-        "drawn at random); without the file, 0.1243. Compared as the table's error is, by the best matching: 0.0290; other "
-        "rows like these: 0.1000."
+        "Somebody who knows all other rows guesses each row with an error of 0.0312, row by row (on 1,000 of 7,205 "
+        "rows, drawn at random); without the file, 0.1243. Compared as the table's error is, by the best matching: "
+        "0.0290; other rows like these: 0.1000."
     )
     assert shares == (
         "With certainty, they know 34 % of the values, and all values of less than 1 % of the rows. They guess 80 % of "
