@@ -125,8 +125,8 @@ def _judge(inputs: Inputs, side_searches: SideSearches, record: FlowRecord, enou
         return
     if record.facts.entropy is None:
         note_entropy(inputs, record)
+    attack = _prepared(kind, side_searches, record)
     with _dataset_or_none(side_searches, record):
-        attack = _prepared(kind, side_searches, record)
         side_searches.begin(attack)
         _compare(attack, _rebuilt(attack, record), side_searches, record)
 
@@ -150,10 +150,9 @@ def _settled(kind: Kind, side_searches: SideSearches, record: FlowRecord, enough
     before = record.facts
     record.limits.hurry_attack()
     try:
+        attack = _prepared(kind, side_searches, record)
         with _dataset_or_none(side_searches, record):
-            attack = _prepared(kind, side_searches, record)
             if not inputs.is_small:
-                _note_unused(attack, record)
                 raise OutOfTimeError
             _compare(attack, _rebuilt(attack, record), side_searches, record)
     except OutOfTimeError:
@@ -186,13 +185,15 @@ def _dataset_or_none(side_searches: SideSearches, record: FlowRecord) -> Iterato
 
 
 def _prepared(kind: Kind, side_searches: SideSearches, record: FlowRecord) -> Attack:
-    """Build an attack; note what is known by that alone."""
+    """Build an attack; note what is known by that alone, and what it leaves unused, which no pass may rest on."""
     inputs, case = side_searches.inputs, side_searches.inputs.case
     with record.clock("build"):
         attack = kind.attack(inputs, Search(record.limits.attack, case.seed, case.workers, record.clock))
     record.facts = replace(record.facts, domain=inputs.domain_facts(attack.granted))
     record.note(*attack.notes)
     record.doubt(*attack.reasons)
+    if inputs.data is not None:
+        _note_unused(attack, record)
     if attack.extremes is not None and attack.extremes.decoded:  # which reveal more of each row
         side_searches.look(attack.extremes)
     return attack
@@ -219,7 +220,6 @@ def _compare(attack: Attack, reconstruction: Reconstruction, side_searches: Side
     identity = _identified(attack, reconstruction, side_searches, data, record)
     if attack.exact is not None:
         narrow_entropy(attack.exact, reconstruction, inputs, record)
-    _note_unused(attack, record)
     if reconstruction.rows is None:
         raise OutOfTimeError
     shortfall = attack.shortfall(data, reconstruction, record.limits)
