@@ -30,7 +30,7 @@ from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.progress import ProgressListener
 from pytest_draft.timebox import CLOCK
 
-MOST_SHOWN = 50_000
+MOST_SHOWN = 10_000
 """Values of a table, rows times columns, on which an attack shows a reader something within seconds."""
 
 
