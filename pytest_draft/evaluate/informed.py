@@ -8,6 +8,7 @@ somebody who knows what the file holds of each. Both are measured with the file 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -127,7 +128,7 @@ class KnownOthers:
     """What the file leaves of the rows of all halves."""
     bits: float | None = None
     bits_ended: bool = True
-    """`bits` and `bits_ended`: as in `Informed`; see `with_bits`."""
+    """`bits` and `bits_ended`: as in `Informed`; see `with_what_passes_need`."""
     population: tuple[Population, ...] = ()
     """What somebody guesses who knows other people's rows, and none of these."""
     told: BoolArray | None = None
@@ -237,7 +238,7 @@ class KnownOthers:
             shrinks=min(1.0, split_half / of_few) if of_few else 1.0,
             told_values=float(each.determined.mean()),
             told_rows=float(each.determined.all(axis=1).mean()),
-            told_of_all=None if self.told is None else int(self.told[:, list(unknown)].all(axis=1).sum()),
+            told_of_all=self.told_of_all(unknown),
             near_values=each.at_least(each.near[:, weights.counted], each.near_without_file[:, weights.counted]),
             near_rows=each.at_least(*(one.all(axis=1) for one in (each.near, each.near_without_file))),
             near_values_without_file=float(each.near_without_file[:, weights.counted].mean()),
@@ -250,6 +251,10 @@ class KnownOthers:
             row_errors=hundredths(each.error),
             population=_together(population),
         )
+
+    def told_of_all(self, unknown: Sequence[int]) -> int | None:
+        """Return of how many rows nothing else is left, by the attributes that count; None where that is not known."""
+        return None if self.told is None else int(self.told[:, list(unknown)].all(axis=1).sum())
 
     def columns(
         self, truth: Rows, weights: Weights, domain: Domain, unknown: Sequence[int]
@@ -423,10 +428,7 @@ def known_others(
         )
         halves.append(Half(looked_at[mine], guesses, without_file, rows[others]))
     population = () if known else population_of(forest, domain, everyone, unknown, seed, timebox, holdout, targets)
-    truth, determined = rows[looked_at], held.determined()
-    told = None
-    if len(looked_at) < len(unknown) and determined.all(axis=1).mean() * len(unknown) <= _FEW_TOLD:
-        told = _told_of_all(forest, domain, everyone, unknown, known, extremes, ends, timebox)
+    truth = rows[looked_at]
     with_file, without = (guesses_of(one, everyone, all_of_them, donors, timebox) for one in (held, nothing))
     exact, exact_without = (
         _exact(guesses, Guesser(one, rows, donors, weights), truth)
@@ -437,8 +439,7 @@ def known_others(
         of_rows=len(unknown),
         guess=best_by_others(with_file, truth, weights, domain),
         without_file=best_by_others(without, truth, weights, domain),
-        determined=determined,
-        told=told,
+        determined=held.determined(),
         exact=exact,
         exact_without_file=exact_without,
         is_numeric=np.array([attribute.kind == "numeric" for attribute in domain.attributes]),
@@ -449,9 +450,32 @@ def known_others(
     )
 
 
-def _told_of_all(
+def with_what_passes_need(
+    known_others: KnownOthers,
     forest: Forest,
-    domain: Domain,
+    everyone: KnownRows,
+    unknown: IntArray,
+    timebox: TimeBox,
+    *,
+    known: Sequence[int] = (),
+    extremes: Extremes | None = None,
+    ends: Ends | None = None,
+) -> KnownOthers:
+    """Return the same guesses with how many rows are told whole, and how many datasets explain the file, at least.
+
+    As far as the time suffices: it costs more than they do, and only a pass needs it. For the parameters see
+    `known_others`.
+    """
+    found, bits, ended = known_others, None, False
+    with suppress(OutOfTimeError):
+        found = replace(found, told=_told(found, forest, everyone, unknown, known, extremes, ends, timebox))
+        bits, ended = _bits(forest, everyone, found.of_halves, known, extremes, ends, timebox)
+    return replace(found, bits=bits, bits_ended=ended)
+
+
+def _told(
+    known_others: KnownOthers,
+    forest: Forest,
     everyone: KnownRows,
     unknown: IntArray,
     known: Sequence[int],
@@ -461,9 +485,11 @@ def _told_of_all(
 ) -> BoolArray | None:
     """Return which values of all rows have no other value left, as no sample clears a file of single rows.
 
-    None where they are too many to be held at once.
+    None where all were looked at, where many of them are told, and where they are too many to be held at once.
     """
-    if len(unknown) * domain.n_columns > _MOST_HELD:
+    domain, share = known_others.of_halves.domain, known_others.determined.all(axis=1).mean()
+    enough = len(known_others.rows) == len(unknown) or share * len(unknown) > _FEW_TOLD
+    if enough or len(unknown) * domain.n_columns > _MOST_HELD:
         return None
     held = held_of(forest, domain, everyone, unknown, extremes, ends, timebox)
     if held is None:
@@ -471,27 +497,6 @@ def _told_of_all(
     held = held.with_known(everyone.rows, known)
     some = np.array_split(np.arange(len(unknown)), len(unknown) // MOST_ROWS)
     return np.concatenate([held.only(these).determined() for these in some])
-
-
-def with_bits(
-    known_others: KnownOthers,
-    forest: Forest,
-    everyone: KnownRows,
-    timebox: TimeBox,
-    *,
-    known: Sequence[int] = (),
-    extremes: Extremes | None = None,
-    ends: Ends | None = None,
-) -> KnownOthers:
-    """Return the same guesses with how many datasets explain the file, at least, as far as the time suffices.
-
-    It costs more than they do, and only a pass needs it. For the parameters see `known_others`.
-    """
-    try:
-        bits, ended = _bits(forest, everyone, known_others.of_halves, known, extremes, ends, timebox)
-    except OutOfTimeError:
-        bits, ended = None, False
-    return replace(known_others, bits=bits, bits_ended=ended)
 
 
 def _bits(

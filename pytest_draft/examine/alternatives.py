@@ -26,7 +26,7 @@ from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.numeric.problem import is_numeric
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import DataError, NotCoveredError, OutOfTimeError
-from pytest_draft.evaluate.informed import KnownOthers, informed_figures, known_others, with_bits
+from pytest_draft.evaluate.informed import KnownOthers, informed_figures, known_others, with_what_passes_need
 from pytest_draft.examine.attack import Attack
 from pytest_draft.examine.inputs import Inputs
 from pytest_draft.examine.limits import ALTERNATIVES_SHARE, INFORMED_SHARE, INFORMED_SHARE_OF_LARGE, MOST_SWEPT
@@ -138,12 +138,19 @@ class SideSearches:
             self._record.facts = replace(self._record.facts, informed=informed, not_informed=None)
             if self._enough is None or self._enough.decided(self._record.examination()) in (None, EVERY_RULE):
                 with self._record.clock("informed"):
-                    found = with_bits(
-                        self.known_others, forest, everyone, box, known=self._known, extremes=extremes, ends=ends
+                    self.known_others = found = with_what_passes_need(
+                        self.known_others,
+                        forest,
+                        everyone,
+                        self._unknown,
+                        box,
+                        known=self._known,
+                        extremes=extremes,
+                        ends=ends,
                     )
-                self.known_others = found
                 if informed is not None:
-                    informed = replace(informed, bits=found.bits, bits_ended=found.bits_ended)
+                    told = found.told_of_all([a for a in range(len(inputs.domain.attributes)) if a not in self._known])
+                    informed = replace(informed, bits=found.bits, bits_ended=found.bits_ended, told_of_all=told)
                     self._record.facts = replace(self._record.facts, informed=informed)
             self._record.keep_known()
 

@@ -88,8 +88,9 @@ def _examined(
             note_entropy(inputs, record)
             record.status("not asked")
         else:
-            with SideSearches(inputs, record, None if case.full else enough) as side_searches:
-                _judge(inputs, side_searches, record, enough)
+            stopping = None if case.full else enough
+            with SideSearches(inputs, record, stopping) as side_searches:
+                _judge(inputs, side_searches, record, stopping)
     except NotCoveredError as error:
         record.status("not covered", str(error))
     except DraftError as error:
@@ -121,10 +122,16 @@ def _judge(inputs: Inputs, side_searches: SideSearches, record: FlowRecord, enou
     kind = kind_of(inputs)
     record.limits.give_attack(kind.share)
     side_searches.look()
-    if enough is not None and not inputs.case.full and _settled(kind, side_searches, record, enough):
+    decided = None if enough is None else enough.decided(record.examination())
+    if decided is not None and decided != EVERY_RULE:
+        record.decide(decided)
+        if not inputs.is_small or (inputs.n_rows or 0) * inputs.domain.n_columns > MOST_SHOWN:
+            record.settle()
+            return
+    note_entropy(inputs, record)
+    in_sight = decided is not None or (enough is not None and enough.promises(record.examination()))
+    if enough is not None and in_sight and _settled(kind, side_searches, record, enough):
         return
-    if record.facts.entropy is None:
-        note_entropy(inputs, record)
     attack = _prepared(kind, side_searches, record)
     with _dataset_or_none(side_searches, record):
         side_searches.begin(attack)
@@ -132,21 +139,12 @@ def _judge(inputs: Inputs, side_searches: SideSearches, record: FlowRecord, enou
 
 
 def _settled(kind: Kind, side_searches: SideSearches, record: FlowRecord, enough: Stopping) -> bool:
-    """Ask for the verdict; once it is certain, only what shows a reader more in a few seconds is done.
+    """Attack a small table for a few seconds, and measure what holds for every attacker; return whether that will do.
 
-    Where a pass is in sight, whatever holds for every attacker is measured first. Return whether it is certain.
+    A failure is certain before that, and shown more of to a reader. A pass is in sight: it rests on all that is in the
+    file, and so on an attack that was prepared.
     """
-    inputs = side_searches.inputs
-    rule = enough.decided(record.examination())
-    passes, rule = rule == EVERY_RULE, None if rule == EVERY_RULE else rule  # no pass by less than is in the file
-    if rule is not None:
-        record.decide(rule)
-    if rule is not None and not (inputs.is_small and (inputs.n_rows or 0) * inputs.domain.n_columns <= MOST_SHOWN):
-        record.settle()
-        return True
-    note_entropy(inputs, record)
-    if rule is None and not passes and not enough.promises(record.examination()):
-        return False
+    inputs, rule = side_searches.inputs, record.facts.decided_by
     before = record.facts
     record.limits.hurry_attack()
     try:
@@ -193,7 +191,13 @@ def _prepared(kind: Kind, side_searches: SideSearches, record: FlowRecord) -> At
     record.note(*attack.notes)
     record.doubt(*attack.reasons)
     if inputs.data is not None:
-        _note_unused(attack, record)
+        record.doubt(*attack.undecoded)
+        if (
+            inputs.forest.classes is None
+        ):  # whatever leaves reveal of targets: other datasets hold each row in its leaves
+            record.fall_short(*attack.unused)
+        else:
+            record.doubt(*attack.unused)
     if attack.extremes is not None and attack.extremes.decoded:  # which reveal more of each row
         side_searches.look(attack.extremes)
     return attack
@@ -230,15 +234,6 @@ def _compare(attack: Attack, reconstruction: Reconstruction, side_searches: Side
     if attack.any_size or len(reconstruction.rows) == n_unknown:
         alternatives = side_searches.alternatives(data, reconstruction)
         note_findings(inputs, data, reconstruction, identity, alternatives, side_searches.known_others, record)
-
-
-def _note_unused(attack: Attack, record: FlowRecord) -> None:
-    """Say what the attack leaves unused of the file."""
-    record.doubt(*attack.undecoded)
-    if record.facts.artifact.regressor:  # whatever leaves reveal of targets: other datasets hold each row in its leaves
-        record.fall_short(*attack.unused)
-    else:
-        record.doubt(*attack.unused)
 
 
 def _identified(

@@ -50,6 +50,6 @@ class Enough:
         verdict = verdict_of((check.result, check.counts) for check in checks)
         if verdict == "failed":
             return next(one.rule for one in checks if one.counts and one.result == "failed")
-        if verdict == "passed" and all(check.result != "inconclusive" for check in checks):
+        if verdict == "passed" and not examination.doubts and all(check.result != "inconclusive" for check in checks):
             return EVERY_RULE
         return None

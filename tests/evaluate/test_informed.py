@@ -28,7 +28,7 @@ from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.errors import OutOfTimeError
 from pytest_draft.evaluate import informed
-from pytest_draft.evaluate.informed import Half, KnownOthers, informed_figures, known_others, with_bits
+from pytest_draft.evaluate.informed import Half, KnownOthers, informed_figures, known_others, with_what_passes_need
 from pytest_draft.examine.alternatives import SideSearches
 from pytest_draft.examine.inputs import Inputs, complete, open_files
 from pytest_draft.examine.record import FlowRecord
@@ -391,11 +391,31 @@ def test_that_the_time_ended_the_count_of_datasets_is_known(name, tmp_path):
     everyone = KnownRows(inputs.data.rows, inputs.data.labels, occurrences(inputs.forest))
     given = inputs.forest, inputs.domain, everyone, np.arange(inputs.data.n_rows), 0
     told = known_others(*given, TimeBox(60))
-    counted, cut = (with_bits(told, inputs.forest, everyone, box) for box in (TimeBox(60), Ending(60)))
+    rest = inputs.forest, everyone, np.arange(inputs.data.n_rows)
+    counted, cut = (with_what_passes_need(told, *rest, box) for box in (TimeBox(60), Ending(60)))
     assert counted.bits_ended
     assert (cut.bits, cut.bits_ended) == (None, False)
     assert informed_figures(counted, inputs.domain, inputs.data, (), (), TimeBox(60)).bits_ended
     assert not informed_figures(cut, inputs.domain, inputs.data, (), (), TimeBox(60)).bits_ended
+
+
+@pytest.mark.parametrize("name", ["small forest", "missing values", "regression"])
+def test_of_a_sample_the_rows_that_are_told_whole_are_counted_over_all(name, tmp_path, monkeypatch):
+    inputs = of(tmp_path, name)
+    everyone = KnownRows(inputs.data.rows, inputs.data.labels, occurrences(inputs.forest))
+    everybody, attributes = np.arange(inputs.data.n_rows), range(len(inputs.domain.attributes))
+    given = inputs.forest, inputs.domain, everyone, everybody, 0, TimeBox(60)
+    of_all = known_others(*given)
+    assert with_what_passes_need(of_all, inputs.forest, everyone, everybody, TimeBox(60)).told is None
+    monkeypatch.setattr(informed, "MOST_ROWS", 10)
+    sampled = known_others(*given)
+    assert len(sampled.rows) == 10
+    assert sampled.told_of_all(attributes) is None
+    found = with_what_passes_need(sampled, inputs.forest, everyone, everybody, TimeBox(60))
+    assert (found.told == of_all.determined).all()
+    assert found.told_of_all(attributes) == of_all.determined.all(axis=1).sum()
+    monkeypatch.setattr(informed, "_FEW_TOLD", -1)
+    assert with_what_passes_need(sampled, inputs.forest, everyone, everybody, TimeBox(60)).told is None
 
 
 class Decided:

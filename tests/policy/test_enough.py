@@ -155,3 +155,10 @@ def test_every_bound_is_held_and_any_is_enough():
     passed, other, open_ = Outcome("passed", "a"), Outcome("passed", "b"), Outcome("inconclusive", "c")
     assert first_passed([passed, open_]) == first_passed([open_, passed]) == first_passed([passed, other]) == passed
     assert first_passed([open_, Outcome("inconclusive", "last")]) == open_
+
+
+def test_a_pass_by_rules_that_heed_no_doubt_is_not_decided_while_something_is_in_doubt():
+    assert enough(GIVEN).decided(seen(FAR)) is EVERY_RULE
+    assert enough(GIVEN).decided(seen(FAR, reasons=("0 of 9 random thresholds are decoded",))) is None
+    assert enough(GIVEN).decided(seen(FAR, reasons=(SLOW,), short=(SLOW,))) is EVERY_RULE
+    assert enough(GIVEN).decided(seen(reasons=("0 of 9 random thresholds are decoded",))) == "given-all-other-rows"
