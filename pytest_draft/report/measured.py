@@ -34,8 +34,9 @@ def decision(result: Result) -> str:
     found, labels, early = result.get("given_all_other_rows"), of_labels(result), result.get("decided_by") or {}
     rule = early["rule"] if early.get("rule") in failed else next(iter(failed), None)
     said = None if rule is None else harmless(failed[rule], None)
-    if "perfect-rows" in failed:
-        said = None
+    if "perfect-rows" in failed:  # of a part, or by an attack that was cut short, the check has the figures
+        perfect, others = bounds_of(result, "perfect_rows"), result["metrics"]["split_half_perfect_rows"] or 0.0
+        said = None if perfect and perfect[0] > others else harmless(failed["perfect-rows"], None)
     elif "given-all-other-rows" in failed and found:
         said = ambiguity.told_given_others(found)
     elif "label-told" in failed and labels:

@@ -139,6 +139,10 @@ def test_the_check_that_decided_speaks(only):
     (result,) = report["results"]
     by_rule = {check["rule"]: check for check in result["checks"]}
     assert measured.decision(result).startswith("40 of 40 rows come back;")
+    for perfect in (None, 0):  # not shown, or of a part alone: no figure that looks harmless leads a failure
+        result["metrics"]["perfect_rows"], kept = perfect, result["metrics"]["perfect_rows"]
+        assert measured.decision(result) == f"{wording.begun(by_rule['perfect-rows']['sentence'])}."
+        result["metrics"]["perfect_rows"] = kept
     by_rule["perfect-rows"]["result"] = "inconclusive"
     assert measured.decision(result) == f"{wording.begun(by_rule['reconstruction-error']['sentence'])}."
     assert measured.why(result) == [
