@@ -8,7 +8,7 @@ from pytest_draft.data.indicators import Indicators
 from pytest_draft.data.narrowing import narrowed
 from pytest_draft.data.repeats import Repeats
 from pytest_draft.data.tables import Table, read_table
-from pytest_draft.data.training import TrainingData, training_data, whole_data
+from pytest_draft.data.training import TrainingData, as_table, raw_rows, training_data, whole_data
 
 __all__ = [
     "Holdout",
@@ -17,12 +17,14 @@ __all__ = [
     "Repeats",
     "Table",
     "TrainingData",
+    "as_table",
     "declared_domain",
     "domain_from",
     "granted_by",
     "holdout_of",
     "narrowed",
     "raw_columns",
+    "raw_rows",
     "read_domain",
     "read_table",
     "training_data",

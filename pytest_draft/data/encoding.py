@@ -48,7 +48,9 @@ _REFUSED = NO_CODE - 1
 """Stands for a value that the encoder would refuse."""
 
 
-def encode(encoder: Encoder, raw: Mapping[int, pd.Series[Any]], where: str) -> NDArray[np.float32]:
+def encode(
+    encoder: Encoder, raw: Mapping[int, pd.Series[Any]], where: str, *, refuse: bool = True
+) -> NDArray[np.float32]:
     """Return raw columns as the file's transformers encode them for its forest.
 
     Parameters
@@ -57,6 +59,8 @@ def encode(encoder: Encoder, raw: Mapping[int, pd.Series[Any]], where: str) -> N
         By position among the columns that the encoder was fitted on; all of `Encoder.sources` at least.
     where : str
         Names the data, for messages.
+    refuse : bool
+        Whether categories that the encoder refuses are refused; else they are none of its categories.
 
     Returns
     -------
@@ -69,7 +73,7 @@ def encode(encoder: Encoder, raw: Mapping[int, pd.Series[Any]], where: str) -> N
         Where a column holds dates, text in place of numbers, a category that the file does not know and that its
         encoder refuses, or values that are infinite in float32. The message never shows a value.
     """
-    run = _Run(encoder, raw, where)
+    run = _Run(encoder, raw, where, refuse=refuse)
     n_rows = len(raw[encoder.sources[0]]) if encoder.columns else 0
     rows = np.empty((n_rows, len(encoder.columns)), dtype=np.float32)
     with np.errstate(all="ignore"):
@@ -100,8 +104,8 @@ class _Run:
         As `encode` takes them.
     """
 
-    def __init__(self, encoder: Encoder, raw: Mapping[int, pd.Series[Any]], where: str) -> None:
-        self._encoder = encoder
+    def __init__(self, encoder: Encoder, raw: Mapping[int, pd.Series[Any]], where: str, *, refuse: bool = True) -> None:
+        self._encoder, self._refuses = encoder, refuse
         self._where = where
         self._raw = {source: _plain(column, self._at(source)) for source, column in raw.items()}
         self._codes: dict[Categories, IntArray] = {}
@@ -224,8 +228,10 @@ class _Run:
         """Return the category of each of a column's values, shape (n_rows,)."""
         if categories not in self._codes:
             self._codes[categories] = _codes(categories, self._values(column))
-            if refused := int((self._codes[categories] == _REFUSED).sum()):
-                self._refuse(refused, column.source)
+            refused = self._codes[categories] == _REFUSED
+            if refused.any() and self._refuses:
+                self._refuse(int(refused.sum()), column.source)
+            self._codes[categories][refused] = NO_CODE
         return self._codes[categories]
 
     def _refuse(self, rows: int, source: int) -> NoReturn:

@@ -169,7 +169,7 @@ def whole_data(
         return table
     if isinstance(table, tuple) and len(table) == 2:
         target = None
-    table = _as_table(table)
+    table = as_table(table)
     where = place_of(table.source)
     if not len(table.frame):
         raise DataError(f"{where}: no rows; give the rows that the model was trained on")
@@ -204,6 +204,21 @@ def whole_data(
     return TrainingData(rows, indices, names, table.sha256, table.source, unused, raw is not None, targets)
 
 
+def raw_rows(table: Table, model: Model, target: str | None, encoder: Encoder) -> Rows:
+    """Return what transformers make of all rows of a raw table, also of those that the model was not trained on.
+
+    Raises
+    ------
+    DataError
+        Where they cannot take it.
+    """
+    raw = _raw_selected(table, model, target, encoder)
+    if raw is None:
+        raise DataError(f"{place_of(table.source)}: the table is encoded already")
+    columns = {source: table.frame.iloc[:, position] for source, position in raw[0].items()}
+    return encode(encoder, columns, place_of(table.source), refuse=False)
+
+
 def _rows_of_model(data: TrainingData, origin: Origin, model: Model) -> TrainingData:
     """Return the rows and labels that a model was trained on, of those of the whole file (`whole_data`).
 
@@ -225,7 +240,7 @@ def _rows_of_model(data: TrainingData, origin: Origin, model: Model) -> Training
     return data
 
 
-def _as_table(table: object) -> Table:
+def as_table(table: object) -> Table:
     """Return in-memory data as a table."""
     if isinstance(table, Table):
         return table

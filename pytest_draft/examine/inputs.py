@@ -27,7 +27,6 @@ from pytest_draft.data import (
     holdout_of,
     raw_columns,
     read_table,
-    training_data,
     whole_data,
 )
 from pytest_draft.data.individuals import inliers, record_share
@@ -44,6 +43,7 @@ from pytest_draft.facts.files import ArtifactFacts, DataFacts, DomainFacts
 from pytest_draft.facts.published import Published
 from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.facts.slices import Slice, by_class
+from pytest_draft.finding import rows_of
 from pytest_draft.knowledge import Knowledge, grant
 from pytest_draft.timebox import TimeBox
 
@@ -191,10 +191,14 @@ def open_files(case: Case, given: object, record: FlowRecord) -> Opened:
         if artifact.not_covered is not None:
             raise NotCoveredError(artifact.not_covered)
         if given is not None:
-            wanted = (artifact.model, case.target, artifact.encoder, artifact.origin)
-            all_rows = data = training_data(given, *wanted)
+            box = record.limits.search()
+            found = rows_of(artifact, given, case.target, box, case.seed)
+            given, all_rows, data = found.table, found.data, found.data
             if artifact.origin.parts:
-                all_rows = whole_data(given, *wanted)
+                all_rows = whole_data(given, artifact.model, case.target, artifact.encoder, artifact.origin)
+            if found.note is not None:
+                record.note(found.note)
+                record.limits.note_clock(box, "search for the training rows")
             record.note(*artifact.origin.in_words)
             facts_of_data = DataFacts(data.source, data.sha256, data.n_rows, data.n_columns, data.unused)
             record.facts = replace(record.facts, data=facts_of_data)

@@ -35,6 +35,9 @@ AUDIT_SHARE = 0.1
 SEEDS_SHARE = 0.15
 """Share of the time box that the search for a random_state whose seeds were removed may take."""
 
+USUAL_SEARCH, SEARCH_SHARE = 3.0, 0.1
+"""Seconds, and besides them a share of the time box, that the search for training rows in a raw table may take."""
+
 INSPECT_SHARE = 0.1
 """Share of the time box that comparing what stands in the file with the training data may take."""
 
@@ -82,6 +85,10 @@ class TimeLimits:
     def within(self, share: float) -> TimeBox:
         """Return a box that begins now and takes a share of the seconds, where so many are left."""
         return TimeBox(max(1e-3, min(self._seconds * share, self.total.remaining)))
+
+    def search(self) -> TimeBox:
+        """Return the box of the search for training rows, which begins now."""
+        return TimeBox(max(1e-3, min(USUAL_SEARCH + self._seconds * SEARCH_SHARE, 0.5 * self.total.remaining)))
 
     def give_attack(self, share: float) -> None:
         """Give the attack another share of the seconds, of which nothing is spent."""

@@ -1,0 +1,149 @@
+"""The training data of a file: those that were given, where they explain it, else those that are found in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pytest_draft.arrays import FloatArray
+from pytest_draft.artifact import Artifact
+from pytest_draft.artifact.forest import Forest
+from pytest_draft.artifact.observations import BoostedSums
+from pytest_draft.artifact.origin import ORIGINAL
+from pytest_draft.attack.boosted.staged import missed
+from pytest_draft.attack.groups import KnownRows
+from pytest_draft.attack.observations import unexplained
+from pytest_draft.data import Table, TrainingData, as_table, raw_rows, training_data
+from pytest_draft.data.decoding import encoded_names
+from pytest_draft.data.files import place_of
+from pytest_draft.errors import DataError, DraftError, OutOfTimeError
+from pytest_draft.evaluate.identity import identify_granted, unlike
+from pytest_draft.finding.search import ENOUGH_BITS, Found, NotFound, find
+from pytest_draft.finding.told import Told, told_by
+from pytest_draft.timebox import TimeBox
+
+__tracebackhide__ = True  # frames here hold rows
+
+_TREES = 3
+"""Trees that the given rows have to explain to be taken as they are; whoever judges them looks at all."""
+
+SAVE = (
+    "give the rows that fit() got, in their order: beside it, save "
+    "pd.DataFrame(X_train).assign(label=list(y_train)).to_csv('train.csv', index=False)"
+)
+"""What gives the right rows."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Given:
+    """The training data of a file. Its repr shows no row."""
+
+    table: object
+    """The rows as they were given, in the order of fit."""
+    data: TrainingData
+    """The same as the model saw them."""
+    note: str | None = None
+    """How they were found; None where they were given so."""
+
+    def __repr__(self) -> str:
+        return f"Given({self.data!r})"
+
+
+def rows_of(
+    artifact: Artifact, given: object, target: str | None, timebox: TimeBox, seed: int, enough: float = ENOUGH_BITS
+) -> Given:
+    """Return the rows that a model was trained on, of those that were given.
+
+    Parameters
+    ----------
+    given : Table, pandas.DataFrame, tuple (X, y) or TrainingData
+    target : str or None
+        Name of the label column, or array.
+    timebox : TimeBox
+        Of the search.
+    seed, enough
+        As `find` takes them.
+
+    Raises
+    ------
+    DataError, NotCoveredError
+        Where the rows cannot be used as they are, and others were not found in them.
+    """
+    model, data, refused = artifact.model, None, None
+    try:
+        data = training_data(given, model, target, artifact.encoder, artifact.origin)
+    except DataError as error:
+        refused = error
+    if isinstance(model, Forest) and artifact.origin == ORIGINAL and not isinstance(given, TrainingData):
+        try:
+            told = told_by(model, timebox)
+            if told is not None and (data is None or not _explained(told, data)):
+                return _found(artifact, told, as_table(given), data, refused, target, timebox, seed, enough)
+        except OutOfTimeError:
+            pass
+    if data is None:
+        assert refused is not None
+        raise refused
+    return Given(given, data)
+
+
+def _explained(told: Told, data: TrainingData) -> bool:
+    """Return whether rows, in their order, explain the first trees."""
+    forest = told.forest
+    n_rows = forest.n_samples
+    if n_rows is not None and data.n_rows != n_rows:
+        return False
+    first = replace(forest, trees=forest.trees[: max(_TREES, told.by_round if _is_boosted(forest) else 0)])
+    if _is_boosted(forest):
+        return not missed(first, np.ascontiguousarray(data.rows.T.astype(np.float64)), data.labels, data.targets)
+    times = np.ones((first.n_trees, data.n_rows), dtype=np.int64)
+    if told.drawn is not None:
+        times = told.drawn[: first.n_trees]
+    return not unexplained(first, KnownRows(data.rows, data.labels, times))
+
+
+def _is_boosted(forest: Forest) -> bool:
+    return isinstance(forest.observation, BoostedSums)
+
+
+def _found(
+    artifact: Artifact,
+    told: Told,
+    table: Table,
+    data: TrainingData | None,
+    refused: DataError | None,
+    target: str | None,
+    timebox: TimeBox,
+    seed: int,
+    enough: float,
+) -> Given:
+    """Search, and return what was found, or the given rows where these can be right in another order."""
+    forest, encoder = told.forest, artifact.encoder
+    encoded: FloatArray | None = None
+    if encoder is not None:
+        try:
+            encoded = raw_rows(table, forest, target, encoder).astype(np.float64)
+        except DraftError:
+            encoded = None  # it was encoded already, or otherwise
+    names = forest.feature_names or (None if encoder is None else encoded_names(encoder))
+    found = find(told, table, target, encoded, names, timebox, seed, enough)
+    if isinstance(found, Found):
+        return Given(found.table, replace(found.data, by_encoder=encoded is not None), found.in_words)
+    if data is not None and told.drawn is not None and data.n_rows == forest.n_samples:
+        once = KnownRows(data.rows, data.labels, np.ones((forest.n_trees, data.n_rows), dtype=np.int64))
+        if identify_granted(forest, once, draws_known=False).status == "confirmed":
+            return Given(table, data)
+    raise DataError(_why(forest, table, data, refused, found))
+
+
+def _why(
+    forest: Forest, table: Table, data: TrainingData | None, refused: DataError | None, found: NotFound | None
+) -> str:
+    """Say why the rows are not those of the file, and what to do."""
+    searched = "" if found is None else found.in_words
+    if data is None:
+        return f"{refused}; {searched}; {SAVE}" if searched else str(refused)
+    stranger = unlike(forest, data.rows) if data.n_rows == forest.n_samples or forest.n_samples is None else None
+    said = f"{place_of(table.source)}: this forest was not trained on these rows"
+    return "; ".join(part for part in (said, stranger, searched, SAVE) if part)

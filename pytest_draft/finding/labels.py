@@ -1,0 +1,154 @@
+"""Which class of the file each raw label is, by what the roots of its trees say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pytest_draft.arrays import FloatArray, IntArray
+from pytest_draft.data.known import finder
+from pytest_draft.errors import DataError
+from pytest_draft.finding.told import Told
+
+__tracebackhide__ = True  # frames here hold rows
+
+_MOST_VALUES, _FEW = 400, 4
+_CLOSE = 1e-7
+
+
+class Labels:
+    """The label column of a table, as it is there, and what of it a model can have been given.
+
+    Parameters
+    ----------
+    column : pandas.Series
+        Of the raw table.
+    told : Told
+
+    Attributes
+    ----------
+    codes : ndarray of int64, shape (n_table,), or None
+        Each row's label among all different ones, ascending; -1 where it has none. None of a regressor's.
+    """
+
+    def __init__(self, column: pd.Series[Any], told: Told) -> None:
+        self._told, self._roots = told, told.roots()
+        self._one_hot: dict[int, FloatArray] = {}
+        self.codes: IntArray | None = None
+        self.numbers: list[tuple[str, FloatArray]] = []
+        classes = told.forest.classes
+        if classes is None:
+            self.numbers = _targets(column)
+            if not self.numbers:
+                raise DataError("the labels are no numbers")
+            return
+        try:
+            codes, distinct = pd.factorize(column, sort=True)
+        except TypeError:  # texts and numbers
+            codes, distinct = pd.factorize(column.map(lambda value: value if pd.isna(value) else str(value)), sort=True)
+        if len(distinct) > _MOST_VALUES or len(distinct) < len(classes):
+            raise DataError(
+                f"the label column has {len(distinct):,} different values, the model {len(classes)} classes"
+            )
+        self.codes, self._n_values = codes.astype(np.int64), len(distinct)
+        known = np.array([finder(classes)(value) for value in distinct])
+        self._by_value = known if (known >= 0).all() else None
+
+    @property
+    def by_value(self) -> bool:
+        """Whether each label is one of the file's classes as it stands."""
+        return self.codes is None or self._by_value is not None
+
+    def usable(self, rows: IntArray) -> IntArray:
+        """Return those of some positions of the table that have a label."""
+        return rows[self.codes[rows] >= 0] if self.codes is not None else rows
+
+    def of(self, rows: IntArray) -> Iterator[tuple[str, IntArray, FloatArray | None]]:
+        """Yield in words, and as classes (of a regressor as targets), the labels of rows with which roots fit.
+
+        Parameters
+        ----------
+        rows : ndarray of int64, shape (n_rows,)
+            Positions in the table, in the order of fit.
+        """
+        if self.codes is None:
+            zeros = np.zeros(len(rows), dtype=np.int64)
+            yield from ((words, zeros, all_[rows]) for words, all_ in self.numbers if self._targets_fit(all_[rows]))
+            return
+        codes = self.codes[rows]
+        for words, class_of in self._maps(codes):
+            labels = class_of[codes]
+            if (labels >= 0).all() and self._labels_fit(labels):
+                yield words, labels, None
+
+    def _targets_fit(self, targets: FloatArray) -> bool:
+        if self._roots is None:
+            return True
+        drawn, first = self._told.drawn, self._roots[0, 0]
+        room = _CLOSE * float(np.abs(targets).sum() + 1)
+        if drawn is None:
+            return bool(abs(targets.sum() - first) <= room)
+        if abs(drawn[0] @ targets - first) > 2 * room:
+            return False
+        return bool((np.abs(drawn @ targets - self._roots[:, 0]) <= 2 * room).all())
+
+    def _labels_fit(self, labels: IntArray) -> bool:
+        """Return whether classes give the roots of all trees."""
+        if self._roots is None:
+            return True
+        drawn, n_classes = self._told.drawn, self._roots.shape[1]
+        if drawn is None:
+            return bool((np.bincount(labels, minlength=n_classes) == self._roots[0]).all())
+        return all(bool((drawn @ (labels == one) == self._roots[:, one]).all()) for one in range(n_classes))
+
+    def _maps(self, codes: IntArray) -> Iterator[tuple[str, IntArray]]:
+        """Yield which class each different label can be, where the first tree's root allows it."""
+        if self._roots is None:
+            if self._by_value is not None:
+                yield "", self._by_value
+            elif self._n_values == self._told.n_classes:
+                yield "labels numbered in order", np.arange(self._n_values)
+            return
+        drawn = None if self._told.drawn is None else self._told.drawn[0]
+        own = np.bincount(codes, drawn, self._n_values).astype(np.float64)
+        root = self._roots[0]
+        if self._by_value is not None:
+            if (np.bincount(self._by_value, own, len(root)) == root).all():
+                yield "", self._by_value
+            return
+        present = np.flatnonzero(own)
+        if len(present) == np.count_nonzero(root) and np.array_equal(np.sort(own[present]), np.sort(root[root > 0])):
+            yield from self._matched(own, root, present)
+        elif self._n_values > len(root):
+            several = permutations(range(len(root))) if len(root) <= _FEW else [range(len(root))]
+            for order in map(np.array, several):
+                ends, above = np.cumsum(root[order])[:-1], np.cumsum(own)
+                place = np.searchsorted(above, ends)
+                if (above[np.minimum(place, len(above) - 1)] == ends).all():
+                    class_of = order[np.searchsorted(place, np.arange(self._n_values))]
+                    yield f"labels in {len(root)} ranges", class_of
+
+    def _matched(self, own: FloatArray, root: FloatArray, present: IntArray) -> Iterator[tuple[str, IntArray]]:
+        """Yield matchings of labels and classes of the same size; where sizes are equal, in both orders."""
+        orders = [np.argsort(root, kind="stable")]
+        if len(np.unique(root)) < len(root):
+            orders.append(np.lexsort((-np.arange(len(root)), root)))
+        for order in orders:
+            class_of = np.full(self._n_values, -1)
+            class_of[present[np.argsort(own[present], kind="stable")]] = order[len(root) - len(present) :]
+            in_order = (np.diff(class_of[present]) > 0).all()
+            yield ("labels numbered in order" if in_order else "labels numbered otherwise"), class_of
+
+
+def _targets(column: pd.Series[Any]) -> list[tuple[str, FloatArray]]:
+    """Return a regressor's targets, and usual functions of them, where all are finite."""
+    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    if np.isnan(numbers).mean() > 0.5:
+        return []
+    with np.errstate(all="ignore"):
+        functions = (("", numbers), ("log1p of the target", np.log1p(numbers)), ("log of the target", np.log(numbers)))
+        return [(words, values) for words, values in functions if np.isfinite(values[~np.isnan(numbers)]).all()]

@@ -1,0 +1,486 @@
+"""Finds the rows and the columns that a model was trained on, and says how much its file confirms of them.
+
+First the rows, by what labels add up to at the roots of the trees; then the columns, one by one, from the roots down;
+then all counts and sums. A way that does not explain all is none: nothing here is a best guess.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
+from pytest_draft.artifact.observations import BoostedSums
+from pytest_draft.attack.boosted.staged import missed
+from pytest_draft.attack.groups import KnownRows
+from pytest_draft.attack.observations import unexplained
+from pytest_draft.data import Table, TrainingData
+from pytest_draft.errors import DataError, OutOfTimeError, listed
+from pytest_draft.finding.columns import Candidate, allowed, candidates_of, of_training, tidied
+from pytest_draft.finding.evidence import bits_of_places, bits_of_roots, mutated
+from pytest_draft.finding.labels import Labels
+from pytest_draft.finding.orders import MOST_SEEDS, SORTED, USUAL, cleanings, folds, orders, sizes_of
+from pytest_draft.finding.scaling import LINE, scaled
+from pytest_draft.finding.told import Told
+from pytest_draft.finding.walk import Walked, Walker
+from pytest_draft.timebox import TimeBox
+
+__tracebackhide__ = True  # frames here hold rows
+
+ENOUGH_BITS = 40
+"""Margin from which rows are confirmed: the chance that others fit, times all that were tried, is 2 to minus this."""
+
+LEAST_BITS = 10
+"""The same of rows that are taken, unconfirmed, as no others that were tried explain the file."""
+
+_FIRST = 4
+"""Cleanings of which many seeds are tried."""
+
+_MOST_HOPEFUL = 5
+"""Rows in no order, of each block, with whose columns it is gone further."""
+
+_BLOCK = 100
+"""Seeds that are tried of one cleaning before the next one's turn."""
+
+_MOST_WALKS = 60
+"""To settle columns of which several candidates are left."""
+
+_MOST_SCALED = 12
+"""Candidates of a column that are brought to the model's units."""
+
+_TREES = (8, 30)
+"""By so many trees columns are settled, and by all where some column is tested by none of these."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Found:
+    """Rows that explain a file. Its repr shows no value."""
+
+    table: Table
+    """The rows as they were given, in the order of fit."""
+    data: TrainingData
+    """The same as the model saw them."""
+    confirmed: bool
+    """Whether they are confirmed: in this order, each of them."""
+    in_words: str
+    """How they were made of the table, and by what they are confirmed."""
+
+    def __repr__(self) -> str:
+        return f"Found({self.data!r}, {self.in_words})"
+
+
+@dataclass(frozen=True)
+class NotFound:
+    """That no rows were found, and why."""
+
+    in_words: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Way:
+    """Rows whose labels fit: how they were taken, and what they are as labels."""
+
+    words: str
+    kept: IntArray
+    rows: IntArray
+    labels: IntArray
+    targets: FloatArray | None
+
+    @property
+    def same(self) -> bytes:
+        """What two ways have in common that give the same rows, in whatever order."""
+        return np.sort(self.rows).tobytes()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Settled:
+    """A way with its columns."""
+
+    way: _Way
+    rows: Rows
+    words: tuple[str, ...]
+    bits: float
+    choices: float
+
+
+def find(
+    told: Told,
+    table: Table,
+    target: str | None,
+    encoded: FloatArray | None,
+    names: tuple[str, ...] | None,
+    timebox: TimeBox,
+    seed: int = 0,
+    enough: float = ENOUGH_BITS,
+) -> Found | NotFound | None:
+    """Find the rows that a model was trained on in a table that they were made from.
+
+    Parameters
+    ----------
+    told : Told
+        What the file says of rows in an order.
+    table : Table
+        All rows, as they were before any encoding.
+    target : str or None
+        Name of the label column, or array.
+    encoded : ndarray of float64, shape (n_table, n_columns), or None
+        What the file's own transformers make of the table.
+    names : tuple of str, length n_columns, or None
+        Of the model's columns.
+    timebox : TimeBox
+    seed : int
+        Of the mutations.
+    enough : float
+        The least margin, in bits.
+
+    Returns
+    -------
+    Found, NotFound or None
+        None where it is not known which column holds the labels.
+    """
+    labels = _label_column(table, target)
+    if labels is None:
+        return None
+    try:
+        search = _Search(told, table, labels, encoded, names, timebox, seed, enough)
+    except DataError as error:
+        return NotFound(str(error))
+    return search.found()
+
+
+def _label_column(table: Table, target: str | None) -> pd.Series[Any] | None:
+    apart = (table.targets or {}).get(target or "y")
+    if apart is not None and apart.size == len(table.frame):
+        return pd.Series(apart.ravel())
+    names = [str(column) for column in table.frame.columns]
+    return table.frame.iloc[:, names.index(target)].reset_index(drop=True) if target in names else None
+
+
+class _Search:
+    """One search; see `find`."""
+
+    def __init__(
+        self,
+        told: Told,
+        table: Table,
+        labels: pd.Series[Any],
+        encoded: FloatArray | None,
+        names: tuple[str, ...] | None,
+        timebox: TimeBox,
+        seed: int,
+        enough: float,
+    ) -> None:
+        self._told, self._table, self._timebox, self._seed, self._enough = told, table, timebox, seed, enough
+        self._forest, self._encoded = told.forest, encoded
+        frame = table.frame.reset_index(drop=True)
+        frame.columns = [str(column) for column in frame.columns]
+        self._target = next(
+            (name for name in frame.columns if frame[name] is labels or frame[name].equals(labels)), None
+        )
+        self._frame = tidied(frame)
+        label_column = tidied(labels.to_frame("label"))["label"]
+        self._features = self._frame.drop(columns=[] if self._target is None else [self._target])
+        if self._target is None:
+            self._frame = self._frame.assign(**{"": label_column})
+            self._target = ""
+        else:
+            self._frame = self._frame.assign(**{self._target: label_column})
+        self._labels = Labels(label_column, told)
+        self._tried = 0
+        self._fitting: dict[bytes, _Settled] = {}
+        self._nearest: tuple[int, str] | None = None
+        self._pools: dict[tuple[int, bool], list[Candidate]] = {}
+        self._hopeful: list[tuple[float, _Way]] = []
+        self._names = names
+        self._quick: dict[int, tuple[list[Candidate], BoolArray]] = {}
+
+    def found(self) -> Found | NotFound:
+        """Return the rows, or why there are none."""
+        seen: set[bytes] = set()
+        try:
+            for way in self._ways():
+                if way is None:
+                    settled = self._of_hopeful()
+                    if self._best_margin() >= LEAST_BITS:
+                        break
+                elif way.same in seen and self._told.drawn is None:
+                    continue
+                else:
+                    seen.add(way.same)
+                    settled = self._settled(way, further=self._told.drawn is not None)
+                if settled is not None:
+                    self._fitting.setdefault(settled.way.same, settled)
+                    if settled.bits - self._cost(settled) >= self._enough:
+                        return self._made(settled)
+        except OutOfTimeError:
+            pass
+        if self._best_margin() >= LEAST_BITS:
+            return self._made(*self._fitting.values())
+        return NotFound(self._why())
+
+    def _of_hopeful(self) -> _Settled | None:
+        """Go further with those rows, in no order, of which most nodes were explained before something failed."""
+        hopeful, self._hopeful = sorted(self._hopeful, key=lambda one: -one[0])[:_MOST_HOPEFUL], []
+        for _, way in hopeful:
+            if (settled := self._settled(way, further=True)) is not None:
+                return settled
+        return None
+
+    def _best_margin(self) -> float:
+        """Return the margin of the only rows that explain the file; 0 where there are none, or several."""
+        if len(self._fitting) != 1:
+            return 0.0
+        (settled,) = self._fitting.values()
+        return settled.bits - self._cost(settled)
+
+    def _cost(self, settled: _Settled) -> float:
+        """Return the power of 2 of what was tried."""
+        return math.log2(max(1, self._tried)) + settled.choices
+
+    def _ways(self) -> Iterator[_Way | None]:
+        """Yield rows whose labels fit the roots of all trees: usual ones first; None after each block."""
+        cleaned = cleanings(self._frame, self._target, self._names or ())
+        usual = {words: kept for words, kept in cleaned.items() if not words.startswith(SORTED)}
+        first = dict(list(usual.items())[:_FIRST])
+        yield from self._block(cleaned, (), first=True)
+        yield from self._block(usual, USUAL)
+        yield from self._block(dict(list(usual.items())[:1]), range(300))
+        yield None
+        for words, kept in usual.items():
+            for size in self._sizes(len(kept)):
+                for then, taken in folds(len(kept), size, self._codes(kept)):
+                    yield from self._fitting_ways(words, kept, then, kept[taken])
+        yield None
+        for part, begin, end in ((first, 0, 500), (usual, 0, 500), (first, 500, MOST_SEEDS)):
+            for start in range(begin, end, _BLOCK):
+                yield from self._block(part, range(start, start + _BLOCK))
+            yield None
+
+    def _block(self, cleaned: Mapping[str, IntArray], seeds: Sequence[int], *, first: bool = False) -> Iterator[_Way]:
+        for words, kept in cleaned.items():
+            for size in self._sizes(len(kept)):
+                for then, taken in orders(len(kept), size, self._codes(kept), seeds, first=first):
+                    yield from self._fitting_ways(words, kept, then, kept[taken])
+
+    def _codes(self, kept: IntArray) -> IntArray | None:
+        return None if self._labels.codes is None else self._labels.codes[kept]
+
+    def _sizes(self, n_kept: int) -> tuple[int, ...]:
+        known = self._forest.n_samples
+        return sizes_of(n_kept) if known is None else (known,)
+
+    def _fitting_ways(self, words: str, kept: IntArray, then: str, rows: IntArray) -> Iterator[_Way]:
+        self._timebox.require()
+        self._tried += 1
+        for labelled, labels, targets in self._labels.of(rows):
+            said = [part for part in (words if words != "all rows" or not then else "", then, labelled) if part]
+            yield _Way("; ".join(said), kept, rows, labels, targets)
+
+    def _settled(self, way: _Way, *, further: bool) -> _Settled | None:
+        """Return a way with its columns where it explains the whole file.
+
+        Parameters
+        ----------
+        further : bool
+            Whether columns can have been made in ways that are less usual.
+        """
+        if not further and not self._first_fits(way):
+            return None
+        for extra in (False, True) if further else (False,):
+            candidates, tried = self._tried_columns(way, extra=extra)
+            found = self._explained(way, candidates, tried, further=further)
+            if found is not None or self._encoded is not None:
+                return found
+        return None
+
+    def _tried_columns(self, way: _Way, *, extra: bool) -> tuple[list[Candidate], BoolArray]:
+        n_columns = self._forest.n_features
+        if self._encoded is not None:
+            return self._of_encoder(), np.eye(n_columns, dtype=np.bool_)
+        if (id(way.kept), extra) not in self._pools:
+            self._pools[id(way.kept), extra] = candidates_of(self._features, way.kept, extra=extra)
+        candidates = self._pools[id(way.kept), extra]
+        if len(way.rows) < len(way.kept):
+            candidates = candidates + of_training(self._features, way.rows, extra=extra)
+        return candidates, allowed(self._names, n_columns, candidates, [*self._features.columns])
+
+    def _of_encoder(self) -> list[Candidate]:
+        assert self._encoded is not None
+        return [Candidate("", f"column {j}", self._encoded[:, j]) for j in range(self._encoded.shape[1])]
+
+    def _first_fits(self, way: _Way) -> bool:
+        """Return whether some candidate explains the root of the first tree: most wrong rows end here."""
+        key = id(way.kept)
+        if key not in self._quick:
+            self._quick[key] = self._tried_columns(replace(way, rows=way.kept), extra=False)
+        candidates, tried = self._quick[key]
+        return Walker(self._told, candidates, way.rows, way.labels, way.targets).fits_first(tried)
+
+    def _explained(self, way: _Way, candidates: list[Candidate], tried: BoolArray, *, further: bool) -> _Settled | None:
+        walker = Walker(self._told, candidates, way.rows, way.labels, way.targets)
+        used = np.unique(np.concatenate([tree.feature[tree.left >= 0] for tree in self._forest.trees]))
+        at_most = 0 if self._told.drawn is None else 1_000_000
+        sources = np.array([one.source for one in candidates])
+        for wider in range(3):
+            for part in (*_TREES, self._forest.n_trees):
+                trees = range(min(self._forest.n_trees, part * self._by_round))
+                walked = walker.walk(tried, trees, self._timebox, at_most=at_most)
+                if walked.failed.any() or walked.tests[used].all():
+                    break
+            if not walked.failed.any():
+                break
+            failed = np.flatnonzero(walked.failed)
+            if not further or self._encoded is not None or wider == 2:
+                self._note_failed(way, failed, walked)
+                return None
+            for column in failed if at_most else used:
+                own = np.unique(sources[tried[column]])
+                tried[column] |= np.isin(sources, own) if wider == 0 else np.True_
+        narrowed = self._narrowed(walker, walked, trees, [_MOST_WALKS])
+        walker.strict = False
+        if narrowed is None and not further:
+            return None
+        again = walker.walk((narrowed or walked).alive, trees, self._timebox, at_most=at_most)
+        if again.failed.any():
+            self._note_failed(way, np.flatnonzero(again.failed), again)
+            return None
+        found = self._checked(way, candidates, tried, again, used)
+        if found is None and len(trees) < self._forest.n_trees:  # which know more cuts
+            again = walker.walk(again.alive, range(self._forest.n_trees), self._timebox, at_most=at_most)
+            found = self._checked(way, candidates, tried, again, used)
+        if found is None:
+            self._note_failed(way, np.flatnonzero(again.failed), again)
+        return found
+
+    def _narrowed(self, walker: Walker, walked: Walked, trees: range, left: list[int]) -> Walked | None:
+        """Return what is left where each column whose candidates differ takes one that explains all that follows.
+
+        Parameters
+        ----------
+        left : list of int
+            How many walks are left, in its only place.
+        """
+        column = next((one for one in walked.open if walked.alive[one].sum() > 1), None)
+        if column is None:
+            return walked
+        for candidate in np.flatnonzero(walked.alive[column]):
+            left[0] -= 1
+            if left[0] < 0:
+                return None
+            alive = walked.alive.copy()
+            alive[column] = False
+            alive[column, candidate] = True
+            one = walker.walk(alive, trees, self._timebox, at_most=0)
+            if not one.failed.any() and (found := self._narrowed(walker, one, trees, left)) is not None:
+                return found
+        return None
+
+    @property
+    def _by_round(self) -> int:
+        return self._told.by_round if isinstance(self._forest.observation, BoostedSums) else 1
+
+    def _note_failed(self, way: _Way, failed: IntArray, walked: Walked) -> None:
+        if self._told.drawn is None:
+            self._hopeful.append((float(walked.bits), way))
+        if self._told.drawn is None and walked.tests.sum() < 3:
+            return
+        names = self._names
+        which = listed([names[j] if names else f"column {j}" for j in failed])
+        if self._nearest is None or len(failed) < self._nearest[0]:
+            rows = "some of its nodes fit these rows and labels"
+            if self._told.drawn is not None:
+                rows = "these rows and labels, in this order, give the roots of all trees"
+            how = way.words or "as they are"
+            which = which or "some values"
+            self._nearest = len(failed), f"{rows} ({how}), but they were encoded otherwise before fit(): {which}"
+
+    def _checked(
+        self, way: _Way, candidates: list[Candidate], tried: BoolArray, walked: Walked, used: IntArray
+    ) -> _Settled | None:
+        """Return the rows in the model's units, where they explain every count and sum of the file."""
+        forest, n_rows = self._forest, len(way.rows)
+        rows, words, taken = np.zeros((n_rows, forest.n_features), dtype=np.float32), list[str](), set[str]()
+        choices, bits = 0.0, walked.bits + bits_of_roots(self._told, way.labels)
+        for column in range(forest.n_features):
+            alive = np.flatnonzero(walked.alive[column])
+            if not len(alive) or (column not in used and not tried[column].sum() < len(candidates)):
+                continue
+            fresh = [one for one in alive.tolist() if self._names or candidates[one].source not in taken]
+            fresh = fresh or alive.tolist()
+            ways = []
+            for one in fresh[:_MOST_SCALED]:
+                held = candidates[one].values
+                ways.append((*scaled(held[way.rows], held[way.kept], walked.cuts.get((column, one), [])), one))
+            _, function, values, number = min(ways, key=lambda made: made[0])
+            chosen, cuts = candidates[number], walked.cuts.get((column, number), [])
+            taken.add(chosen.source)
+            rows[:, column] = values
+            if column in used:
+                choices += math.log2(tried[column].sum())
+            if cuts and function not in (None, LINE):
+                bits += bits_of_places(walked.parted[column], 1 - n_rows / max(n_rows, len(way.kept)))
+            how = [part for part in (chosen.words, "known by its cuts alone" if function is None else function) if part]
+            if how and self._encoded is None:
+                words.append(f"{self._names[column] if self._names else chosen.source}: {', '.join(how)}")
+        if np.isinf(rows).any() or self._misses(rows, way):
+            return None
+        return _Settled(way, rows, tuple(words), bits, choices)
+
+    def _misses(self, rows: Rows, way: _Way) -> bool:
+        forest = self._forest
+        if isinstance(forest.observation, BoostedSums):
+            columns = np.ascontiguousarray(rows.T.astype(np.float64))
+            return bool(missed(forest, columns, way.labels, way.targets, lambda _: self._timebox.require()))
+        once = np.ones((forest.n_trees, len(rows)), dtype=np.int64)
+        times = once if self._told.drawn is None else self._told.drawn
+        return bool(unexplained(forest, KnownRows(rows, way.labels, times), self._timebox))
+
+    def _made(self, settled: _Settled) -> Found:
+        way, forest, table = settled.way, self._forest, self._table
+        mutations = mutated(self._told, settled.rows, way.labels, self._seed)
+        names = self._names or tuple(f"x{j}" for j in range(forest.n_features))
+        settled.rows.flags.writeable = way.labels.flags.writeable = False
+        data = TrainingData(settled.rows, way.labels, names, table.sha256, table.source, (), False, way.targets)
+        targets = None
+        if table.targets is not None:
+            fits = {
+                name: one for name, one in table.targets.items() if one is not None and len(one) == len(table.frame)
+            }
+            targets = {name: one[way.rows] for name, one in fits.items()}
+        raw = Table(table.frame.iloc[way.rows], table.sha256, table.source, targets)
+        is_sure = mutations.pins_rows and settled.bits - self._cost(settled) >= self._enough
+        what = "confirmed by the file, in this order"
+        if not is_sure:
+            single = (
+                "in an unknown order" if self._told.drawn is None else "but for single rows that it would not notice"
+            )
+            what = f"the only ones of {self._tried:,} tried that explain the file, {single}"
+        words = (
+            f"training rows found: {len(way.rows):,} of {len(table.frame):,} ({way.words or 'as they are'}), {what}; "
+            f"others fit by chance in 1 of 2^{math.floor(settled.bits):,} tries ({self._tried:,} were made); "
+            f"of changes the file notices: {mutations}"
+        )
+        if settled.words:
+            words += f"; columns: {'; '.join(settled.words)}"
+        return Found(raw, data, is_sure, words)
+
+    def _why(self) -> str:
+        n_rows, n_given = self._forest.n_samples, len(self._table.frame)
+        said = (
+            "" if n_rows in (None, n_given) else f"it was trained on {n_rows:,} rows, and the table has {n_given:,}: "
+        )
+        if len(self._fitting) > 1:
+            return (
+                f"{said}{len(self._fitting):,} of {self._tried:,} ways to take rows of it explain the file equally well"
+            )
+        if self._nearest is not None:
+            return f"{said}{self._nearest[1]}"
+        return (
+            f"{said}none of {self._tried:,} ways to take rows of it explains the file (cleanings, splits by the usual "
+            "functions, seeds)"
+        )

@@ -1,0 +1,217 @@
+"""Which candidates can be the columns of a model: each node parts its rows by one, at a place that the file knows.
+
+At a node whose rows are known, the rows that go left are the first so many in the order of the column's values, they
+end between two different values, and they add up to what the file says of the left child. No scale is needed for
+that, so each column is settled by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray
+from pytest_draft.finding.columns import Candidate
+from pytest_draft.finding.told import Claims, Told
+from pytest_draft.timebox import TimeBox
+
+__tracebackhide__ = True  # frames here hold rows
+
+_NOWHERE = np.empty(0, dtype=np.int64)
+
+Cut = tuple[float, float, float]
+"""The largest value that goes left, the smallest that goes right, and the threshold."""
+
+
+@dataclass(eq=False, repr=False)
+class Walked:
+    """What nodes leave of the candidates. Its repr shows no value."""
+
+    alive: BoolArray
+    """Shape (n_columns, n_candidates)."""
+    tests: IntArray
+    """Shape (n_columns,). Nodes at which a column was settled."""
+    failed: IntArray
+    """Shape (n_columns,). Nodes that no candidate explains."""
+    bits: float = 0.0
+    """How unlikely it is, at least, that a candidate that has nothing to do with the rows fits all nodes."""
+    open: set[int] = field(default_factory=set)
+    """Columns whose candidates part some node differently."""
+    parted: dict[int, list[tuple[float, float]]] = field(default_factory=dict)
+    """By column, how many rows each node had, and how many of them went left."""
+    cuts: dict[tuple[int, int], list[Cut]] = field(default_factory=dict)
+    """By column and candidate."""
+
+    def __repr__(self) -> str:
+        return f"Walked({int(self.tests.sum())} nodes explained, {int(self.failed.sum())} not)"
+
+
+class Walker:
+    """Sends rows down the trees of a file by candidates.
+
+    Parameters
+    ----------
+    told : Told
+    candidates : sequence of Candidate
+    rows : ndarray of int64, shape (n_rows,)
+        Positions in the candidates' table, in the order of fit.
+    labels : ndarray of int64, shape (n_rows,)
+    targets : ndarray of float64, shape (n_rows,), or None
+
+    Attributes
+    ----------
+    strict : bool
+        Whether it goes no further below a node that candidates part differently; else by the first of them.
+    """
+
+    def __init__(
+        self, told: Told, candidates: Sequence[Candidate], rows: IntArray, labels: IntArray, targets: FloatArray | None
+    ) -> None:
+        self._told, self._labels, self._targets = told, labels, targets
+        self.strict = True
+        self._values = [one.values[rows] for one in candidates]
+        self._n_rows = len(rows)
+
+    def fits_first(self, alive: BoolArray, tree: int = 0) -> bool:
+        """Return whether the root of a tree can be explained."""
+        walked = Walked(alive.copy(), np.zeros(len(alive), np.int64), np.zeros(len(alive), np.int64))
+        claims = self._told.claims(tree)
+        score = self._told.first_score(self._n_rows)
+        amounts = self._told.amounts(tree, self._labels, self._targets, score)
+        rows = self._of_tree(tree)
+        if self._told.forest.trees[tree].left[0] < 0:
+            return True
+        self._parted(0, tree, rows, claims, amounts, walked)
+        return not walked.failed.any()
+
+    def walk(self, alive: BoolArray, trees: Iterable[int], timebox: TimeBox, *, at_most: int = 0) -> Walked:
+        """Return what some trees leave of the candidates, in their order; of boosted trees all up to the last.
+
+        Parameters
+        ----------
+        alive : ndarray of bool, shape (n_columns, n_candidates)
+        at_most : int
+            It ends where more nodes than these are not explained.
+        """
+        told = self._told
+        walked = Walked(alive.copy(), np.zeros(len(alive), np.int64), np.zeros(len(alive), np.int64))
+        score = told.first_score(self._n_rows)
+        added = None if score is None else np.zeros_like(score)
+        known = True
+        for number, tree in enumerate(trees):
+            if timebox.over or walked.failed.sum() > at_most:
+                break
+            if score is not None and added is not None and number and tree % told.by_round == 0:
+                if not known:
+                    break
+                score, added = score + added, np.zeros_like(score)
+            leaf_of = self._through(tree, walked, told.amounts(tree, self._labels, self._targets, score))
+            if added is not None:
+                known &= bool((leaf_of >= 0).all())
+                added[tree % told.by_round] += np.where(leaf_of >= 0, told.forest.trees[tree].value[leaf_of, 0], 0.0)
+        return walked
+
+    def _of_tree(self, tree: int) -> IntArray:
+        drawn = self._told.drawn
+        return np.arange(self._n_rows) if drawn is None else np.flatnonzero(drawn[tree])
+
+    def _through(self, index: int, walked: Walked, amounts: FloatArray) -> IntArray:
+        """Send the rows of one tree down; return each row's leaf, -1 where it is not known."""
+        tree, claims = self._told.forest.trees[index], self._told.claims(index)
+        leaf_of = np.full(self._n_rows, -1, dtype=np.int64)
+        stack = [(0, self._of_tree(index))]
+        while stack:
+            node, rows = stack.pop()
+            if tree.left[node] < 0:
+                leaf_of[rows] = node
+                continue
+            if len(rows) and (parts := self._parted(node, index, rows, claims, amounts, walked)) is not None:
+                stack += [(int(tree.left[node]), parts[0]), (int(tree.right[node]), parts[1])]
+        return leaf_of
+
+    def _parted(
+        self, node: int, index: int, rows: IntArray, claims: Claims, amounts: FloatArray, walked: Walked
+    ) -> tuple[IntArray, IntArray] | None:
+        """Return the rows of both children; None where nothing explains them."""
+        tree = self._told.forest.trees[index]
+        left, right, column = int(tree.left[node]), int(tree.right[node]), int(tree.feature[node])
+        drawn = self._told.drawn
+        times = np.ones(len(rows)) if drawn is None else drawn[index, rows].astype(np.float64)
+        wanted, whole = claims.count[left], float(times.sum())
+        if wanted in (0.0, whole):
+            return (rows[:0], rows) if wanted == 0 else (rows, rows[:0])
+        own = amounts[rows]
+        total = own.sum(axis=0)
+        fitting: list[tuple[int, IntArray, int]] = []
+        several = False
+        for candidate in np.flatnonzero(walked.alive[column]):
+            values = self._values[candidate][rows]
+            if np.isnan(values).any():
+                values = np.where(np.isnan(values), -np.inf if tree.missing_left[node] else np.inf, values)
+            order = np.argsort(values, kind="stable")
+            places = self._places(values[order], times[order], own[order], total, wanted, claims, (left, right))
+            if len(places):
+                several |= len(places) > 1
+                fitting.append((int(candidate), order, place := int(places[0])))
+                cut = float(values[order[place]]), float(values[order[place + 1]]), float(tree.threshold[node])
+                walked.cuts.setdefault((column, int(candidate)), []).append(cut)
+        if not fitting:
+            walked.failed[column] += 1
+            return None
+        walked.alive[column] = False
+        walked.alive[column, [candidate for candidate, _, _ in fitting]] = True
+        walked.tests[column] += 1
+        went = np.zeros((len(fitting), len(rows)), dtype=np.bool_)
+        for one, (_, order, place) in zip(went, fitting, strict=True):
+            one[order[: place + 1]] = True
+        taken = float(times[went[0]].sum())
+        walked.bits += _bits(own, total, times, taken)
+        walked.parted.setdefault(column, []).append((whole, taken))
+        if several or (went != went[0]).any():
+            walked.open.add(column)
+            if self.strict:
+                return None
+        return rows[went[0]], rows[~went[0]]
+
+    def _places(
+        self,
+        values: FloatArray,
+        times: FloatArray,
+        own: FloatArray,
+        total: FloatArray,
+        wanted: float,
+        claims: Claims,
+        children: tuple[int, int],
+    ) -> IntArray:
+        """Return after which of some rows, ascending by value, a node can part them."""
+        left, right = children
+        if np.isfinite(wanted):
+            place = int(np.searchsorted(np.cumsum(times), wanted - 0.5))
+            if place >= len(values) - 1 or not values[place] < values[place + 1]:
+                return _NOWHERE
+            sums = own[: place + 1].sum(axis=0)
+            fits = abs(times[: place + 1].sum() - wanted) < 0.5 and claims.fits(left, sums)
+            return np.array([place]) if fits and claims.fits(right, total - sums) else _NOWHERE
+        running = np.cumsum(own, axis=0)[:-1]
+        ends = (values[:-1] < values[1:]) & claims.fits(left, running) & claims.fits(right, total - running)
+        return np.flatnonzero(ends).astype(np.int64)
+
+
+def _bits(own: FloatArray, total: FloatArray, times: FloatArray, taken: float) -> float:
+    """Return how unlikely it is, at least, that so many random draws of a node's have the sums of its left child.
+
+    Of each class, the most likely number is as likely as 1 / (sigma sqrt(2 pi)), where sigma is the hypergeometric
+    deviation. Of targets, whose sums are not whole, no more than 8 bits are counted.
+    """
+    whole = float(times.sum())
+    if whole < 2 or own.shape[1] == 0:
+        return 0.0
+    if own.shape[1] != 2 and (own.shape[1] == 1 or (own != np.rint(own)).any()):
+        return min(8.0, float(np.log2(max(1.0, min(taken, whole - taken)))) + 1.0)
+    bits = 0.0
+    for share in (total / max(total.sum(), 1.0))[1:]:
+        deviation = np.sqrt(max(0.0, taken * share * (1 - share) * (whole - taken) / (whole - 1)))
+        bits += max(0.0, float(np.log2(deviation * np.sqrt(2 * np.pi)))) if deviation > 0 else 0.0
+    return bits
