@@ -12,6 +12,7 @@ from studies.optional import MissingPackageError, optional
 
 STUDIES = (
     "gate",
+    "boosted",
     "verdicts",
     "startup",
     "same-reports",
@@ -33,6 +34,7 @@ STUDIES = (
     "invariances",
     "hunt",
     "ordinary-files",
+    "label-told",
     "known-classes",
 )
 
