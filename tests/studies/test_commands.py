@@ -12,6 +12,7 @@ from studies.optional import MissingPackageError, optional
 
 STUDIES = (
     "gate",
+    "field",
     "boosted",
     "verdicts",
     "startup",
