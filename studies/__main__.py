@@ -18,6 +18,7 @@ from studies import (
     boosted_agreement,
     claims,
     entropy,
+    field_projects,
     gate,
     grid,
     hunt,
@@ -44,6 +45,7 @@ from studies.papers import command as papers
 STUDIES: Mapping[str, tuple[ModuleType, str]] = {
     # The whole gate, by the real pytest.
     "gate": (gate, "judge forests trained on public data, by the real pytest"),
+    "field": (field_projects, "projects as people write them: file, raw table and target's name, as a newcomer"),
     "boosted": (boosted, "what comes back of the rows of boosted trees, by library"),
     "verdicts": (verdicts, "which of a grid of forests get a verdict, and whether another judgement agrees"),
     "startup": (startup, "what the plugin costs a pytest run, unused and where it judges"),

@@ -12,6 +12,8 @@ from studies.optional import MissingPackageError, optional
 
 STUDIES = (
     "gate",
+    "field",
+    "boosted",
     "verdicts",
     "startup",
     "same-reports",
@@ -33,6 +35,7 @@ STUDIES = (
     "invariances",
     "hunt",
     "ordinary-files",
+    "label-told",
     "known-classes",
 )
 
