@@ -286,6 +286,7 @@ def _case(owner: Owner, domain: str | os.PathLike[str] | None, memory: int | Non
         slices=policy.slices,
         by_class=policy.by_class,
         domain_sha256=policy.domain_sha256,
+        found_rows_bits=policy.found_rows_bits,
     )
 
 

@@ -11,7 +11,7 @@ from pytest_draft.arrays import AnyArray, FloatArray, IntArray
 from pytest_draft.data.files import parsed
 from pytest_draft.data.known import finder
 from pytest_draft.data.tables import as_text
-from pytest_draft.errors import DataError, LabelError
+from pytest_draft.errors import DataError
 
 __tracebackhide__ = True  # frames here hold rows
 
@@ -34,9 +34,7 @@ def class_indices(
     Raises
     ------
     DataError
-        Where there are not as many labels as rows, or a row has none.
-    LabelError
-        Where a row has one that is none of the classes.
+        Where there are not as many labels as rows, or a row has none, or one that is none of the classes.
     """
     shape = labels.shape
     if shape not in ((n_rows,), (n_rows, 1)):
@@ -62,7 +60,7 @@ def class_indices(
     if unknown:
         of_text = sum(isinstance(value, str) for value in classes)
         kind = "text" if of_text == len(classes) else "text and numbers" if of_text else "numbers"
-        raise LabelError(
+        raise DataError(
             f"{where}: {unknown} of {n_rows} rows have a label that the {word} does not know; give the labels that "
             f"it was trained with ({len(classes)} classes, as {kind})"
         )

@@ -152,13 +152,15 @@ class Inputs:
         return self.indicators.written(rows if self.repeats is None else self.repeats.written(rows))
 
 
-def open_files(case: Case, given: object, record: FlowRecord) -> Opened:
+def open_files(case: Case, given: object, record: FlowRecord, *, search: bool = True) -> Opened:
     """Read the model file and the training data.
 
     Parameters
     ----------
     given : object
         Training data in memory, in place of `Case.data`; None where there are none.
+    search : bool
+        Whether to look for the training rows in a raw table.
 
     Raises
     ------
@@ -191,12 +193,12 @@ def open_files(case: Case, given: object, record: FlowRecord) -> Opened:
         if artifact.not_covered is not None:
             raise NotCoveredError(artifact.not_covered)
         if given is not None:
-            box = record.limits.search()
-            found = rows_of(artifact, given, case.target, box, case.seed)
+            box = record.limits.search() if search else None
+            found = rows_of(artifact, given, case.target, box, case.seed, case.found_rows_bits)
             given, all_rows, data = found.table, found.data, found.data
             if artifact.origin.parts:
                 all_rows = whole_data(given, artifact.model, case.target, artifact.encoder, artifact.origin)
-            if found.note is not None:
+            if found.note is not None and box is not None:
                 record.note(found.note)
                 record.limits.note_clock(box, "search for the training rows")
             record.note(*artifact.origin.in_words)

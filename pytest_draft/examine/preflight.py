@@ -1,7 +1,7 @@
 """Checks the labels that a `Case` names before any work is done.
 
-A misspelt label column, or labels that the model does not know, are mistakes on the command line, not answers about a
-model. Whatever else is wrong is left to the judgement, which reports it beside what the file holds.
+A misspelt label column is a mistake on the command line, not an answer about a model. Whatever else is wrong is left to
+the judgement, which reports it beside what the file holds.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def unusable_labels(case: Case) -> str | None:
         With training data in a file.
     """
     try:
-        opened = open_files(case, None, FlowRecord(case))
+        opened = open_files(case, None, FlowRecord(case), search=False)
     except Exception:  # the judgement reports it
         return None
     return str(opened.refused) if isinstance(opened.refused, LabelError) else None

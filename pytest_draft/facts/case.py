@@ -50,6 +50,8 @@ class Case:
     """Of the domain file that a policy vouches for: it is taken as it stands. Any other is narrowed to what occurs in
     the training data.
     """
+    found_rows_bits: float = 40.0
+    """Margin, as a power of 2, from which training rows that were found in a raw table are confirmed."""
     coarse_bounds: bool = False
     """Whether what is said of the domain gives powers of ten around the lowest and highest values, which are those of
     single people, or nothing of them.

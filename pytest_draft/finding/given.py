@@ -19,7 +19,7 @@ from pytest_draft.data.decoding import encoded_names
 from pytest_draft.data.files import place_of
 from pytest_draft.errors import DataError, DraftError, OutOfTimeError
 from pytest_draft.evaluate.identity import identify_granted, unlike
-from pytest_draft.finding.search import ENOUGH_BITS, Found, NotFound, find
+from pytest_draft.finding.search import Found, NotFound, find
 from pytest_draft.finding.told import Told, told_by
 from pytest_draft.timebox import TimeBox
 
@@ -51,7 +51,12 @@ class Given:
 
 
 def rows_of(
-    artifact: Artifact, given: object, target: str | None, timebox: TimeBox, seed: int, enough: float = ENOUGH_BITS
+    artifact: Artifact,
+    given: object,
+    target: str | None,
+    timebox: TimeBox | None,
+    seed: int,
+    enough: float,
 ) -> Given:
     """Return the rows that a model was trained on, of those that were given.
 
@@ -60,8 +65,8 @@ def rows_of(
     given : Table, pandas.DataFrame, tuple (X, y) or TrainingData
     target : str or None
         Name of the label column, or array.
-    timebox : TimeBox
-        Of the search.
+    timebox : TimeBox or None
+        Of the search; None for none.
     seed, enough
         As `find` takes them.
 
@@ -75,7 +80,8 @@ def rows_of(
         data = training_data(given, model, target, artifact.encoder, artifact.origin)
     except DataError as error:
         refused = error
-    if isinstance(model, Forest) and artifact.origin == ORIGINAL and not isinstance(given, TrainingData):
+    searches = artifact.origin == ORIGINAL and not isinstance(given, TrainingData)
+    if timebox is not None and isinstance(model, Forest) and searches:
         try:
             told = told_by(model, timebox)
             if told is not None and (data is None or not _explained(told, data)):

@@ -71,7 +71,7 @@ def cleanings(frame: pd.DataFrame, target: str | None, used: Iterable[str]) -> d
     add("all rows", labelled)
     add("dropna()", np.asarray(present.all(axis=1)))
     if 1 < len(with_target) < frame.shape[1]:
-        add("dropna() of the columns used", frame[with_target].notna().to_numpy().all(axis=1))
+        add("dropna() of the columns used", np.asarray(frame[with_target].notna().to_numpy().all(axis=1)))
         add("drop_duplicates() of the columns used", ~frame.duplicated(with_target).to_numpy())
     add("drop_duplicates()", first)
     add("drop_duplicates() and dropna()", np.asarray(first & present.all(axis=1)))

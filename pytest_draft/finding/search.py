@@ -32,9 +32,6 @@ from pytest_draft.timebox import TimeBox
 
 __tracebackhide__ = True  # frames here hold rows
 
-ENOUGH_BITS = 40
-"""Margin from which rows are confirmed: the chance that others fit, times all that were tried, is 2 to minus this."""
-
 LEAST_BITS = 10
 """The same of rows that are taken, unconfirmed, as no others that were tried explain the file."""
 
@@ -115,8 +112,8 @@ def find(
     encoded: FloatArray | None,
     names: tuple[str, ...] | None,
     timebox: TimeBox,
-    seed: int = 0,
-    enough: float = ENOUGH_BITS,
+    seed: int,
+    enough: float,
 ) -> Found | NotFound | None:
     """Find the rows that a model was trained on in a table that they were made from.
 
@@ -136,7 +133,7 @@ def find(
     seed : int
         Of the mutations.
     enough : float
-        The least margin, in bits.
+        Margin from which rows are confirmed: the chance that others fit, times all that were tried, is 2 to minus this.
 
     Returns
     -------

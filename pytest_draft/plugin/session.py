@@ -159,6 +159,7 @@ class GateSession:
             slices=policy.slices,
             by_class=policy.by_class,
             domain_sha256=policy.domain_sha256,
+            found_rows_bits=policy.found_rows_bits,
             coarse_bounds=policy.coarse_bounds,
         )
 

@@ -59,6 +59,8 @@ class Policy:
     """Whether they are held against the rows of each class, too."""
     domain_sha256: str | None = None
     """Of a domain file that the policy vouches for: it is taken as it stands."""
+    found_rows_bits: float = 40.0
+    """Margin, as a power of 2, from which training rows that were found in a raw table are confirmed."""
     coarse_bounds: bool = False
     """Whether reports tell powers of ten around the lowest and highest values of columns, or nothing of them."""
     askers: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -199,6 +201,7 @@ def read_policy(path: Path, today: date | None = None) -> Policy:
         slices=tuple(slices),
         by_class=content.get("by_class", False),
         domain_sha256=content.get("domain_sha256"),
+        found_rows_bits=content.get("found_rows_bits", 40.0),
         coarse_bounds=content.get("bounds") == "coarse",
     )
 
