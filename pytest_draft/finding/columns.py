@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, permutations
+from itertools import combinations, permutations, product
 from typing import Any
 
 import numpy as np
@@ -69,7 +69,7 @@ def plain(name: object) -> str:
     return re.sub(r"[^a-z0-9]", "", str(name).lower())
 
 
-def candidates_of(frame: pd.DataFrame, kept: IntArray, *, extra: bool) -> list[Candidate]:
+def candidates_of(frame: pd.DataFrame, kept: IntArray, labels: IntArray | None, *, extra: bool) -> list[Candidate]:
     """Return all candidates of a table but those that take the split into account.
 
     Parameters
@@ -78,6 +78,8 @@ def candidates_of(frame: pd.DataFrame, kept: IntArray, *, extra: bool) -> list[C
         Tidied, without the label column.
     kept : ndarray of int64, shape (n_kept,)
         Positions of the rows that a cleaning kept, by which a script fills gaps before it splits.
+    labels : ndarray of int64, shape (n_table,), or None
+        Each row's class, by which gaps can have been filled, too.
     extra : bool
         Whether to make what is less usual, too.
     """
@@ -93,7 +95,9 @@ def candidates_of(frame: pd.DataFrame, kept: IntArray, *, extra: bool) -> list[C
             made += _codes(name, texts, kept)
             if extra or texts.nunique() > _MOST_INDICATORS:
                 made += (*_parts(name, texts.fillna("")), *_dates(name, column))
-    return _distinct(made if not extra else [*made, *_pairs(frame)], kept)
+    if extra:
+        made += (*_pairs(frame), *_by_group(frame, kept, labels))
+    return _distinct(made, kept)
 
 
 def of_training(frame: pd.DataFrame, taken: IntArray, *, extra: bool) -> list[Candidate]:
@@ -123,6 +127,8 @@ def _numbers(name: str, values: FloatArray, kept: IntArray, *, extra: bool) -> I
     gap = np.isnan(values)
     yield Candidate("", name, values)
     yield from _all_filled(name, values, kept, "all rows", extra=extra)
+    if len(kept) < len(values):
+        yield from _all_filled(name, values, np.arange(len(values)), "the whole table", extra=extra)
     if gap.any():
         yield Candidate("whether it is missing", name, gap.astype(float), "missing", extra=True)
         for fill in (0.0, -1.0, -999.0):
@@ -135,6 +141,7 @@ def _numbers(name: str, values: FloatArray, kept: IntArray, *, extra: bool) -> I
     if extra:
         yield Candidate("whether it is 0", name, (values == 0).astype(float), extra=True)
         yield Candidate("its size", name, np.abs(values), extra=True)
+        yield Candidate("taken from a number", name, -values, extra=True)
         yield Candidate("its whole part", name, np.floor(values), extra=True)
 
 
@@ -154,6 +161,27 @@ def _all_filled(name: str, values: FloatArray, rows: IntArray, whose: str, *, ex
             fills["median with the zeros"] = np.nanmedian(values[rows])
         for kind, fill in fills.items():
             yield Candidate(f"{what} filled by the {kind} of {whose}", name, np.where(gap, fill, values))
+
+
+def _by_group(frame: pd.DataFrame, kept: IntArray, labels: IntArray | None) -> Iterator[Candidate]:
+    """Yield columns whose gaps, or zeros, are filled by what others of the same group have."""
+    groups = {} if labels is None else {"its class": labels}
+    for name in map(str, frame.columns):
+        codes, different = pd.factorize(frame[name])
+        if 2 <= len(different) <= _MOST_INDICATORS:
+            groups[f"its {name!r}"] = codes.astype(np.int64)
+    for name in map(str, frame.columns):
+        if not pd.api.types.is_numeric_dtype(frame[name]):
+            continue
+        values = frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
+        for what, gap in (("gaps", np.isnan(values)), ("zeros", values == 0)):
+            if not gap.any() or gap.mean() > _MOST_ZEROS or len(np.unique(values)) < _FEW:
+                continue
+            held = pd.Series(np.where(gap, np.nan, values))
+            for (group, codes), kind, rows in product(groups.items(), ("median", "mean"), (kept, np.arange(len(gap)))):
+                of_group = held[rows].groupby(codes[rows]).agg(kind)
+                filled = np.where(gap, of_group.reindex(codes).to_numpy(dtype=np.float64), values)
+                yield Candidate(f"{what} filled by the {kind} of {group}", name, filled, extra=True)
 
 
 def _codes(name: str, texts: pd.Series[Any], kept: IntArray) -> Iterator[Candidate]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -133,7 +134,9 @@ def _found(
         except DraftError:
             encoded = None  # it was encoded already, or otherwise
     names = forest.feature_names or (None if encoder is None else encoded_names(encoder))
-    found = find(told, table, target, encoded, names, timebox, seed, enough)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")  # of readings and splits that do not fit
+        found = find(told, table, target, encoded, names, timebox, seed, enough)
     if isinstance(found, Found):
         return Given(found.table, replace(found.data, by_encoder=encoded is not None), found.in_words)
     if data is not None and told.drawn is not None and data.n_rows == forest.n_samples:

@@ -18,6 +18,7 @@ __tracebackhide__ = True  # frames here hold rows
 
 _MOST_VALUES, _FEW = 400, 4
 _CLOSE = 1e-7
+_SHARE_OFF = 0.03
 
 
 class Labels:
@@ -58,14 +59,21 @@ class Labels:
         known = np.array([finder(classes)(value) for value in distinct])
         self._by_value = known if (known >= 0).all() else None
 
-    @property
-    def by_value(self) -> bool:
-        """Whether each label is one of the file's classes as it stands."""
-        return self.codes is None or self._by_value is not None
+    def codings(self, kept: IntArray) -> list[IntArray]:
+        """Return what classes some rows can have had where a split kept their shares; none of a regressor's.
 
-    def usable(self, rows: IntArray) -> IntArray:
-        """Return those of some positions of the table that have a label."""
-        return rows[self.codes[rows] >= 0] if self.codes is not None else rows
+        Of two classes in both orders, as such a split goes through them in order; of more values than classes, in two
+        ranges that are about as large as the file's classes.
+        """
+        if self.codes is None:
+            return []
+        codes, n_classes = self.codes[kept], self._told.n_classes
+        if self._n_values == n_classes or self._roots is None or n_classes > 2:
+            return [codes, 1 - codes] if self._n_values == 2 else [codes]
+        wanted = self._roots.sum(axis=0) / self._roots.sum()
+        below = np.cumsum(np.bincount(codes, minlength=self._n_values))[:-1] / len(codes)
+        near = [(abs(below - share).min(), int(abs(below - share).argmin()), one) for one, share in enumerate(wanted)]
+        return [((codes > cut) ^ (one == 1)).astype(np.int64) for off, cut, one in near if off < _SHARE_OFF]
 
     def of(self, rows: IntArray) -> Iterator[tuple[str, IntArray, FloatArray | None]]:
         """Yield in words, and as classes (of a regressor as targets), the labels of rows with which roots fit.
@@ -122,7 +130,7 @@ class Labels:
             return
         present = np.flatnonzero(own)
         if len(present) == np.count_nonzero(root) and np.array_equal(np.sort(own[present]), np.sort(root[root > 0])):
-            yield from self._matched(own, root, present)
+            yield from self._matched(codes, own, root, present)
         elif self._n_values > len(root):
             several = permutations(range(len(root))) if len(root) <= _FEW else [range(len(root))]
             for order in map(np.array, several):
@@ -132,16 +140,29 @@ class Labels:
                     class_of = order[np.searchsorted(place, np.arange(self._n_values))]
                     yield f"labels in {len(root)} ranges", class_of
 
-    def _matched(self, own: FloatArray, root: FloatArray, present: IntArray) -> Iterator[tuple[str, IntArray]]:
-        """Yield matchings of labels and classes of the same size; where sizes are equal, in both orders."""
-        orders = [np.argsort(root, kind="stable")]
-        if len(np.unique(root)) < len(root):
-            orders.append(np.lexsort((-np.arange(len(root)), root)))
-        for order in orders:
-            class_of = np.full(self._n_values, -1)
-            class_of[present[np.argsort(own[present], kind="stable")]] = order[len(root) - len(present) :]
-            in_order = (np.diff(class_of[present]) > 0).all()
-            yield ("labels numbered in order" if in_order else "labels numbered otherwise"), class_of
+    def _matched(
+        self, codes: IntArray, own: FloatArray, root: FloatArray, present: IntArray
+    ) -> Iterator[tuple[str, IntArray]]:
+        """Yield matchings of labels and classes that have as many rows: in all trees, where rows were drawn.
+
+        Where numbers are equal and there is but one tree, in both orders.
+        """
+        drawn, roots, matchings = self._told.drawn, self._roots, list[IntArray]()
+        class_of = np.full(self._n_values, -1)
+        if drawn is not None and roots is not None:
+            of_class = {column.tobytes(): one for one, column in enumerate(roots.T.astype(np.int64).copy())}
+            class_of[present] = [of_class.get((drawn @ (codes == one)).tobytes(), -1) for one in present]
+            matchings.append(class_of)
+        else:
+            orders = [np.argsort(root, kind="stable")]
+            if len(np.unique(root)) < len(root):
+                orders.append(np.lexsort((-np.arange(len(root)), root)))
+            for order in orders:
+                class_of[present[np.argsort(own[present], kind="stable")]] = order[len(root) - len(present) :]
+                matchings.append(class_of.copy())
+        for one in matchings:
+            in_order = (np.diff(one[present]) > 0).all()
+            yield ("labels numbered in order" if in_order else "labels numbered otherwise"), one
 
 
 def _targets(column: pd.Series[Any]) -> list[tuple[str, FloatArray]]:

@@ -6,7 +6,8 @@ Both are lists of a few lines each, so that one more costs a line. Whatever they
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -114,31 +115,33 @@ def _sorted(column: pd.Series[Any]) -> Iterator[IntArray]:
 
 
 def dates_in(column: pd.Series[Any]) -> Iterator[pd.Series[Any]]:
-    """Yield a column of texts as the dates that most of them are, where they are some."""
+    """Yield a column of texts as the dates that they are, if any: months first, or days."""
     if pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):
         return
     texts = column.dropna().astype(str)
     if not len(texts) or texts.str.contains(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}").mean() < 0.9:
         return
-    readings = [
-        pd.to_datetime(column, errors="coerce", dayfirst=day_first, format=kind)
-        for day_first in (False, True)
-        for kind in (None, "mixed")
-    ]
-    best = max(readings, key=lambda dates: int(dates.notna().sum()))
-    if best.notna().mean() > 0.5:
-        yield best
+    for kind in (None, "mixed"):
+        readings = [
+            pd.to_datetime(column, errors="coerce", dayfirst=day_first, format=kind) for day_first in (False, True)
+        ]
+        good = [dates for dates in readings if dates.notna().sum() > 0.9 * len(texts)]
+        yield from good[: 1 if len(good) == 2 and good[0].equals(good[1]) else 2]
+        if good:
+            return
 
 
-def orders(n_rows: int, size: int, codes: IntArray | None, seeds: Iterable[int], *, first: bool) -> Iterator[Order]:
+def orders(
+    n_rows: int, size: int, codings: Sequence[IntArray], seeds: Iterable[int], *, first: bool
+) -> Iterator[Order]:
     """Yield ways to take some of so many rows.
 
     Parameters
     ----------
     size : int
         Rows that are taken.
-    codes : ndarray of int64, shape (n_rows,), or None
-        Each row's class, for splits by class; None for a regressor's.
+    codings : sequence of ndarray of int64, each of shape (n_rows,)
+        What each row's class can be, for splits by class; none of a regressor's.
     seeds : iterable of int
     first : bool
         Whether to begin with what needs no seed.
@@ -153,7 +156,7 @@ def orders(n_rows: int, size: int, codes: IntArray | None, seeds: Iterable[int],
     twice = [one for one in steps if any(one - math.ceil(share * one) == size for share in _SHARES)]
     for seed in seeds:
         yield from _of_seed(n_rows, size, seed, twice)
-        if codes is not None:
+        for codes in codings:
             yield from _by_class(n_rows, size, codes, seed, twice)
 
 
@@ -271,7 +274,7 @@ def _more(codes: IntArray, seed: int) -> Iterator[Order]:
     yield f"oversampled by resample(random_state={seed})", np.concatenate([*largest, *drawn])
 
 
-def folds(n_rows: int, size: int, codes: IntArray | None) -> Iterator[Order]:
+def folds(n_rows: int, size: int, codings: Sequence[IntArray]) -> Iterator[Order]:
     """Yield the training rows of folds, of all rows or of those of a split."""
     from sklearn.model_selection import KFold, StratifiedKFold
 
@@ -280,20 +283,19 @@ def folds(n_rows: int, size: int, codes: IntArray | None) -> Iterator[Order]:
         one = n_rows - math.ceil(share * n_rows)
         if any(abs(one - one // k - size) <= 1 for k in _FOLDS):
             wholes.append(("train_test_split(random_state=42), ", RandomState(42).permutation(n_rows)[n_rows - one :]))
-            if codes is not None and (part := _stratified(codes, one, 42)) is not None:
-                wholes.append(("train_test_split(stratify, random_state=42), ", part))
+            parts = [_stratified(codes, one, 42) for codes in codings]
+            wholes += [("train_test_split(stratify, random_state=42), ", part) for part in parts if part is not None]
+    kinds = [(KFold, None), *((StratifiedKFold, codes) for codes in codings[:1])]
     for words, whole in wholes:
-        for k in _FOLDS:
+        for k, seed, (kind, codes) in product(_FOLDS, (None, *USUAL[:6]), kinds):
             if abs(len(whole) - len(whole) // k - size) > 1 or len(whole) < 2 * k:
                 continue
-            for seed in (None, *USUAL[:6]):
-                for kind in (KFold, *(() if codes is None else (StratifiedKFold,))):
-                    split = kind(k, shuffle=seed is not None, random_state=seed)
-                    try:
-                        parts = list(split.split(np.zeros(len(whole)), None if codes is None else codes[whole]))
-                    except ValueError:
-                        continue
-                    shuffled = "" if seed is None else f", random_state={seed}"
-                    for number, (taken, _) in enumerate(parts, 1):
-                        if len(taken) == size:
-                            yield f"{words}all but fold {number} of {kind.__name__}({k}{shuffled})", whole[taken]
+            split = kind(k, shuffle=seed is not None, random_state=seed)
+            try:
+                parts_ = [taken for taken, _ in split.split(whole[:, None], None if codes is None else codes[whole])]
+            except ValueError:
+                continue
+            shuffled = "" if seed is None else f", random_state={seed}"
+            for number, taken in enumerate(parts_, 1):
+                if len(taken) == size:
+                    yield f"{words}all but fold {number} of {kind.__name__}({k}{shuffled})", whole[taken]

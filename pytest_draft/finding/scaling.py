@@ -59,12 +59,12 @@ def scaled(values: FloatArray, kept: FloatArray, cuts: Sequence[Cut]) -> tuple[f
                 best = off, ", ".join(part for part in (words, name) if part), (own - shift) / size
             if off == 0:
                 return best
-    if best is not None and best[0] < 0.5:
+    if best is not None:
         return best
     if (line := _line(low, high, threshold)) is not None:
         slope, shift = line
         return 2.0, LINE, slope * values + shift
-    return best or (3.0, None, _placed(values, low, threshold))
+    return 3.0, None, _placed(values, low, threshold)
 
 
 def _single(values: FloatArray) -> FloatArray:

@@ -24,6 +24,7 @@ from pytest_draft.errors import DataError, OutOfTimeError, listed
 from pytest_draft.finding.columns import Candidate, allowed, candidates_of, of_training, tidied
 from pytest_draft.finding.evidence import bits_of_places, bits_of_roots, mutated
 from pytest_draft.finding.labels import Labels
+from pytest_draft.finding.learning import learned_orders
 from pytest_draft.finding.orders import MOST_SEEDS, SORTED, USUAL, cleanings, folds, orders, sizes_of
 from pytest_draft.finding.scaling import LINE, scaled
 from pytest_draft.finding.told import Told
@@ -35,8 +36,8 @@ __tracebackhide__ = True  # frames here hold rows
 LEAST_BITS = 10
 """The same of rows that are taken, unconfirmed, as no others that were tried explain the file."""
 
-_FIRST = 4
-"""Cleanings of which many seeds are tried."""
+_MAIN = 8
+"""Cleanings of which many seeds are tried, and folds."""
 
 _MOST_HOPEFUL = 5
 """Rows in no order, of each block, with whose columns it is gone further."""
@@ -50,8 +51,8 @@ _MOST_WALKS = 60
 _MOST_SCALED = 12
 """Candidates of a column that are brought to the model's units."""
 
-_TREES = (8, 30)
-"""By so many trees columns are settled, and by all where some column is tested by none of these."""
+_TREES = 30
+"""By so many trees (rounds) columns are settled at most, before all counts are asked."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -242,18 +243,19 @@ class _Search:
     def _ways(self) -> Iterator[_Way | None]:
         """Yield rows whose labels fit the roots of all trees: usual ones first; None after each block."""
         cleaned = cleanings(self._frame, self._target, self._names or ())
-        usual = {words: kept for words, kept in cleaned.items() if not words.startswith(SORTED)}
-        first = dict(list(usual.items())[:_FIRST])
+        seeded = [(words, kept) for words, kept in cleaned.items() if not words.startswith(SORTED)]
+        whole, main, others = dict(seeded[:1]), dict(seeded[:_MAIN]), dict(seeded[_MAIN:])
         yield from self._block(cleaned, (), first=True)
-        yield from self._block(usual, USUAL)
-        yield from self._block(dict(list(usual.items())[:1]), range(300))
-        yield None
-        for words, kept in usual.items():
+        yield from self._block(main, USUAL)
+        for words, kept in main.items():
             for size in self._sizes(len(kept)):
-                for then, taken in folds(len(kept), size, self._codes(kept)):
+                for then, taken in folds(len(kept), size, self._labels.codings(kept)):
                     yield from self._fitting_ways(words, kept, then, kept[taken])
         yield None
-        for part, begin, end in ((first, 0, 500), (usual, 0, 500), (first, 500, MOST_SEEDS)):
+        yield from self._block(whole, range(300))
+        yield from self._block(others, USUAL)
+        yield None
+        for part, begin, end in ((main, 0, 500), (others, 0, 100), (main, 500, MOST_SEEDS)):
             for start in range(begin, end, _BLOCK):
                 yield from self._block(part, range(start, start + _BLOCK))
             yield None
@@ -261,11 +263,8 @@ class _Search:
     def _block(self, cleaned: Mapping[str, IntArray], seeds: Sequence[int], *, first: bool = False) -> Iterator[_Way]:
         for words, kept in cleaned.items():
             for size in self._sizes(len(kept)):
-                for then, taken in orders(len(kept), size, self._codes(kept), seeds, first=first):
+                for then, taken in orders(len(kept), size, self._labels.codings(kept), seeds, first=first):
                     yield from self._fitting_ways(words, kept, then, kept[taken])
-
-    def _codes(self, kept: IntArray) -> IntArray | None:
-        return None if self._labels.codes is None else self._labels.codes[kept]
 
     def _sizes(self, n_kept: int) -> tuple[int, ...]:
         known = self._forest.n_samples
@@ -290,7 +289,7 @@ class _Search:
             return None
         for extra in (False, True) if further else (False,):
             candidates, tried = self._tried_columns(way, extra=extra)
-            found = self._explained(way, candidates, tried, further=further)
+            found = self._explained(way, candidates, tried, further=further, extra=extra)
             if found is not None or self._encoded is not None:
                 return found
         return None
@@ -300,7 +299,7 @@ class _Search:
         if self._encoded is not None:
             return self._of_encoder(), np.eye(n_columns, dtype=np.bool_)
         if (id(way.kept), extra) not in self._pools:
-            self._pools[id(way.kept), extra] = candidates_of(self._features, way.kept, extra=extra)
+            self._pools[id(way.kept), extra] = candidates_of(self._features, way.kept, self._labels.codes, extra=extra)
         candidates = self._pools[id(way.kept), extra]
         if len(way.rows) < len(way.kept):
             candidates = candidates + of_training(self._features, way.rows, extra=extra)
@@ -318,43 +317,61 @@ class _Search:
         candidates, tried = self._quick[key]
         return Walker(self._told, candidates, way.rows, way.labels, way.targets).fits_first(tried)
 
-    def _explained(self, way: _Way, candidates: list[Candidate], tried: BoolArray, *, further: bool) -> _Settled | None:
+    def _explained(
+        self, way: _Way, candidates: list[Candidate], tried: BoolArray, *, further: bool, extra: bool
+    ) -> _Settled | None:
+        """Return a way with its columns where some of the candidates explain the whole file."""
         walker = Walker(self._told, candidates, way.rows, way.labels, way.targets)
         used = np.unique(np.concatenate([tree.feature[tree.left >= 0] for tree in self._forest.trees]))
         at_most = 0 if self._told.drawn is None else 1_000_000
-        sources = np.array([one.source for one in candidates])
-        for wider in range(3):
-            for part in (*_TREES, self._forest.n_trees):
-                trees = range(min(self._forest.n_trees, part * self._by_round))
-                walked = walker.walk(tried, trees, self._timebox, at_most=at_most)
-                if walked.failed.any() or walked.tests[used].all():
-                    break
+        walked = walker.walk(tried, _TREES * self._by_round, self._timebox, at_most=at_most, used=used)
+        for step in range(2 + extra if further and self._encoded is None else 0):
             if not walked.failed.any():
                 break
-            failed = np.flatnonzero(walked.failed)
-            if not further or self._encoded is not None or wider == 2:
-                self._note_failed(way, failed, walked)
-                return None
-            for column in failed if at_most else used:
-                own = np.unique(sources[tried[column]])
-                tried[column] |= np.isin(sources, own) if wider == 0 else np.True_
-        narrowed = self._narrowed(walker, walked, trees, [_MOST_WALKS])
-        walker.strict = False
+            columns = used if not at_most else np.flatnonzero(walked.failed)
+            candidates, tried = self._widened(step, columns, candidates, tried, (way, walked, walker))
+            walker = Walker(self._told, candidates, way.rows, way.labels, way.targets)
+            walked = walker.walk(tried, _TREES * self._by_round, self._timebox, at_most=at_most, used=used)
+        if walked.failed.any():
+            self._note_failed(way, walked)
+            return None
+        narrowed = self._narrowed(walker, walked, [_MOST_WALKS])
         if narrowed is None and not further:
             return None
-        again = walker.walk((narrowed or walked).alive, trees, self._timebox, at_most=at_most)
-        if again.failed.any():
-            self._note_failed(way, np.flatnonzero(again.failed), again)
-            return None
-        found = self._checked(way, candidates, tried, again, used)
-        if found is None and len(trees) < self._forest.n_trees:  # which know more cuts
-            again = walker.walk(again.alive, range(self._forest.n_trees), self._timebox, at_most=at_most)
-            found = self._checked(way, candidates, tried, again, used)
-        if found is None:
-            self._note_failed(way, np.flatnonzero(again.failed), again)
-        return found
+        walker.strict, alive = False, (narrowed or walked).alive
+        for n_trees in sorted({walked.n_trees, self._forest.n_trees}):  # all of which know more cuts
+            again = walker.walk(alive, n_trees, self._timebox, at_most=at_most)
+            found = None if again.failed.any() else self._checked(way, candidates, tried, again, used)
+            if found is not None:
+                return found
+        self._note_failed(way, again)
+        return None
 
-    def _narrowed(self, walker: Walker, walked: Walked, trees: range, left: list[int]) -> Walked | None:
+    def _widened(
+        self,
+        step: int,
+        columns: IntArray,
+        candidates: list[Candidate],
+        tried: BoolArray,
+        walked: tuple[_Way, Walked, Walker],
+    ) -> tuple[list[Candidate], BoolArray]:
+        """Return more candidates of columns: all of their raw columns, then all, then some with a learned order."""
+        if step < 2:
+            sources, tried = np.array([one.source for one in candidates]), tried.copy()
+            for column in columns:
+                own = np.unique(sources[tried[column]])
+                tried[column] |= np.isin(sources, own) if step == 0 else np.True_
+            return candidates, tried
+        way, before, walker = walked
+        for column in columns.tolist():
+            learned = learned_orders(self._told, before, column, candidates, way.rows, walker)
+            if learned:
+                tried = np.column_stack([tried, np.zeros((len(tried), len(learned)), dtype=np.bool_)])
+                tried[column] = np.arange(tried.shape[1]) >= len(candidates)
+                candidates = [*candidates, *learned]
+        return candidates, tried
+
+    def _narrowed(self, walker: Walker, walked: Walked, left: list[int]) -> Walked | None:
         """Return what is left where each column whose candidates differ takes one that explains all that follows.
 
         Parameters
@@ -372,8 +389,8 @@ class _Search:
             alive = walked.alive.copy()
             alive[column] = False
             alive[column, candidate] = True
-            one = walker.walk(alive, trees, self._timebox, at_most=0)
-            if not one.failed.any() and (found := self._narrowed(walker, one, trees, left)) is not None:
+            one = walker.walk(alive, walked.n_trees, self._timebox)
+            if not one.failed.any() and (found := self._narrowed(walker, one, left)) is not None:
                 return found
         return None
 
@@ -381,7 +398,8 @@ class _Search:
     def _by_round(self) -> int:
         return self._told.by_round if isinstance(self._forest.observation, BoostedSums) else 1
 
-    def _note_failed(self, way: _Way, failed: IntArray, walked: Walked) -> None:
+    def _note_failed(self, way: _Way, walked: Walked) -> None:
+        failed = np.flatnonzero(walked.failed)
         if self._told.drawn is None:
             self._hopeful.append((float(walked.bits), way))
         if self._told.drawn is None and walked.tests.sum() < 3:
@@ -420,7 +438,7 @@ class _Search:
             if column in used:
                 choices += math.log2(tried[column].sum())
             if cuts and function not in (None, LINE):
-                bits += bits_of_places(walked.parted[column], 1 - n_rows / max(n_rows, len(way.kept)))
+                bits += bits_of_places(walked.parted.get(column, [(1.0, 1.0)]), 1 - n_rows / max(n_rows, len(way.kept)))
             how = [part for part in (chosen.words, "known by its cuts alone" if function is None else function) if part]
             if how and self._encoded is None:
                 words.append(f"{self._names[column] if self._names else chosen.source}: {', '.join(how)}")

@@ -7,7 +7,7 @@ that, so each column is settled by itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,6 +18,11 @@ from pytest_draft.finding.told import Claims, Told
 from pytest_draft.timebox import TimeBox
 
 __tracebackhide__ = True  # frames here hold rows
+
+LEAST_TREES = 8
+
+_ENOUGH = 3_000.0
+"""Bits, from which they are counted no further."""
 
 _NOWHERE = np.empty(0, dtype=np.int64)
 
@@ -39,6 +44,10 @@ class Walked:
     """How unlikely it is, at least, that a candidate that has nothing to do with the rows fits all nodes."""
     open: set[int] = field(default_factory=set)
     """Columns whose candidates part some node differently."""
+    n_trees: int = 0
+    """How many trees were walked."""
+    at: list[tuple[int, int, IntArray]] = field(default_factory=list)
+    """Of nodes that no candidate explains: tree, node, and the rows there."""
     parted: dict[int, list[tuple[float, float]]] = field(default_factory=dict)
     """By column, how many rows each node had, and how many of them went left."""
     cuts: dict[tuple[int, int], list[Cut]] = field(default_factory=dict)
@@ -72,6 +81,7 @@ class Walker:
         self._told, self._labels, self._targets = told, labels, targets
         self.strict = True
         self._values = [one.values[rows] for one in candidates]
+        self._some_missing = [bool(np.isnan(values).any()) for values in self._values]
         self._n_rows = len(rows)
 
     def fits_first(self, alive: BoolArray, tree: int = 0) -> bool:
@@ -86,12 +96,18 @@ class Walker:
         self._parted(0, tree, rows, claims, amounts, walked)
         return not walked.failed.any()
 
-    def walk(self, alive: BoolArray, trees: Iterable[int], timebox: TimeBox, *, at_most: int = 0) -> Walked:
-        """Return what some trees leave of the candidates, in their order; of boosted trees all up to the last.
+    def walk(
+        self, alive: BoolArray, most: int, timebox: TimeBox, *, at_most: int = 0, used: IntArray | None = None
+    ) -> Walked:
+        """Return what the first trees leave of the candidates.
 
         Parameters
         ----------
         alive : ndarray of bool, shape (n_columns, n_candidates)
+        most : int
+            Trees that are walked at most.
+        used : ndarray of int64, or None
+            It ends after `LEAST_TREES` where each of these columns was tested.
         at_most : int
             It ends where more nodes than these are not explained.
         """
@@ -100,10 +116,13 @@ class Walker:
         score = told.first_score(self._n_rows)
         added = None if score is None else np.zeros_like(score)
         known = True
-        for number, tree in enumerate(trees):
-            if timebox.over or walked.failed.sum() > at_most:
+        least = LEAST_TREES * (1 if score is None else told.by_round)
+        for tree in range(min(most, told.forest.n_trees)):
+            timebox.require()
+            if walked.failed.sum() > at_most or (used is not None and tree >= least and walked.tests[used].all()):
                 break
-            if score is not None and added is not None and number and tree % told.by_round == 0:
+            walked.n_trees = tree + 1
+            if score is not None and added is not None and tree and tree % told.by_round == 0:
                 if not known:
                     break
                 score, added = score + added, np.zeros_like(score)
@@ -112,6 +131,15 @@ class Walker:
                 known &= bool((leaf_of >= 0).all())
                 added[tree % told.by_round] += np.where(leaf_of >= 0, told.forest.trees[tree].value[leaf_of, 0], 0.0)
         return walked
+
+    def amounts_of(self, tree: int, rows: IntArray) -> FloatArray:
+        """Return what some rows add to the sums of a tree of a forest, shape (n_rows, n_amounts)."""
+        return self._told.amounts(tree, self._labels, self._targets, self._told.first_score(self._n_rows))[rows]
+
+    def times_of(self, tree: int, rows: IntArray) -> FloatArray:
+        """Return how often a tree saw some rows, shape (n_rows,)."""
+        drawn = self._told.drawn
+        return np.ones(len(rows)) if drawn is None else drawn[tree, rows].astype(np.float64)
 
     def _of_tree(self, tree: int) -> IntArray:
         drawn = self._told.drawn
@@ -137,8 +165,7 @@ class Walker:
         """Return the rows of both children; None where nothing explains them."""
         tree = self._told.forest.trees[index]
         left, right, column = int(tree.left[node]), int(tree.right[node]), int(tree.feature[node])
-        drawn = self._told.drawn
-        times = np.ones(len(rows)) if drawn is None else drawn[index, rows].astype(np.float64)
+        times = self.times_of(index, rows)
         wanted, whole = claims.count[left], float(times.sum())
         if wanted in (0.0, whole):
             return (rows[:0], rows) if wanted == 0 else (rows, rows[:0])
@@ -148,7 +175,7 @@ class Walker:
         several = False
         for candidate in np.flatnonzero(walked.alive[column]):
             values = self._values[candidate][rows]
-            if np.isnan(values).any():
+            if self._some_missing[candidate] and np.isnan(values).any():
                 values = np.where(np.isnan(values), -np.inf if tree.missing_left[node] else np.inf, values)
             order = np.argsort(values, kind="stable")
             places = self._places(values[order], times[order], own[order], total, wanted, claims, (left, right))
@@ -159,10 +186,14 @@ class Walker:
                 walked.cuts.setdefault((column, int(candidate)), []).append(cut)
         if not fitting:
             walked.failed[column] += 1
+            walked.at.append((index, node, rows))
             return None
         walked.alive[column] = False
         walked.alive[column, [candidate for candidate, _, _ in fitting]] = True
         walked.tests[column] += 1
+        if len(fitting) == 1 and not several and walked.bits > _ENOUGH:
+            _, order, place = fitting[0]
+            return rows[order[: place + 1]], rows[order[place + 1 :]]
         went = np.zeros((len(fitting), len(rows)), dtype=np.bool_)
         for one, (_, order, place) in zip(went, fitting, strict=True):
             one[order[: place + 1]] = True
