@@ -521,7 +521,7 @@ def test_classes_that_are_the_same_number_are_told_apart_by_their_text_only(writ
     found = training_data((ROWS, ["1", "01"]), forest(classes=classes))
     assert found.labels.tolist() == [1, 0]
     assert "2 of 2 rows have a label" in refusal(
-        training_data, (ROWS, [1, 1]), forest(classes=classes), kind=LabelError
+        training_data, (ROWS, [1, 1]), forest(classes=classes)
     )
 
 
@@ -529,7 +529,7 @@ def test_classes_that_are_the_same_number_are_told_apart_by_their_text_only(writ
     "labels", [[TEXT, 0], [NUMBER, 0], [0.5, 0], ["", 0], np.array([1j, 0]), np.array(["2020"] * 2, "M8[D]")]
 )
 def test_unknown_labels_are_counted_and_not_shown(labels):
-    message = refusal(training_data, (ROWS, labels), forest(), kind=LabelError)
+    message = refusal(training_data, (ROWS, labels), forest())
     assert (
         "of 2 rows have a label that the forest does not know; give the labels that it was trained with (2 classes, "
         "as numbers)" in message
@@ -538,7 +538,7 @@ def test_unknown_labels_are_counted_and_not_shown(labels):
 
 def test_no_class_is_shown_because_one_person_may_have_it():
     classes = ("a\n::error::", *(f"c{index}" for index in range(14)))
-    message = refusal(training_data, (ROWS, [TEXT, TEXT]), forest(classes=classes), kind=LabelError)
+    message = refusal(training_data, (ROWS, [TEXT, TEXT]), forest(classes=classes))
     assert message.endswith("give the labels that it was trained with (15 classes, as text)")
     assert "::error" not in message
 

@@ -85,7 +85,7 @@ def rows_of(
     if timebox is not None and isinstance(model, Forest) and searches:
         try:
             told = told_by(model, timebox)
-            if told is not None and (data is None or not _explained(told, data)):
+            if told is not None and (data is None or not _explained(told, data) or not _of_targets(told, data)):
                 return _found(artifact, told, as_table(given), data, refused, target, timebox, seed, enough)
         except OutOfTimeError:
             pass
@@ -103,11 +103,21 @@ def _explained(told: Told, data: TrainingData) -> bool:
         return False
     first = replace(forest, trees=forest.trees[: max(_TREES, told.by_round if _is_boosted(forest) else 0)])
     if _is_boosted(forest):
-        return not missed(first, np.ascontiguousarray(data.rows.T.astype(np.float64)), data.labels, data.targets)
+        return not missed(first, np.ascontiguousarray(data.rows.T.astype(np.float64)), data.labels)
     times = np.ones((first.n_trees, data.n_rows), dtype=np.int64)
     if told.drawn is not None:
         times = told.drawn[: first.n_trees]
     return not unexplained(first, KnownRows(data.rows, data.labels, times))
+
+
+def _of_targets(told: Told, data: TrainingData) -> bool:
+    """Return whether a regressor's targets give the means at the roots, where both are known."""
+    roots = told.roots()
+    if data.targets is None or roots is None:
+        return True
+    drawn = np.ones((1, data.n_rows)) if told.drawn is None else told.drawn
+    room = 1e-6 * float(np.abs(data.targets).sum() + 1)
+    return bool((np.abs(drawn @ data.targets - roots[:, 0]) <= room).all())
 
 
 def _is_boosted(forest: Forest) -> bool:
@@ -139,6 +149,8 @@ def _found(
         found = find(told, table, target, encoded, names, timebox, seed, enough)
     if isinstance(found, Found):
         return Given(found.table, replace(found.data, by_encoder=encoded is not None), found.in_words)
+    if data is not None and _explained(told, data):
+        return Given(table, data)  # but for its targets
     if data is not None and told.drawn is not None and data.n_rows == forest.n_samples:
         once = KnownRows(data.rows, data.labels, np.ones((forest.n_trees, data.n_rows), dtype=np.int64))
         if identify_granted(forest, once, draws_known=False).status == "confirmed":

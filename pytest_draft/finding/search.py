@@ -45,6 +45,9 @@ _MOST_HOPEFUL = 5
 _BLOCK = 100
 """Seeds that are tried of one cleaning before the next one's turn."""
 
+_MOST_FAILED = 1_000
+"""Nodes that are not explained, after which it is known which columns are not."""
+
 _MOST_WALKS = 60
 """To settle columns of which several candidates are left."""
 
@@ -323,13 +326,13 @@ class _Search:
         """Return a way with its columns where some of the candidates explain the whole file."""
         walker = Walker(self._told, candidates, way.rows, way.labels, way.targets)
         used = np.unique(np.concatenate([tree.feature[tree.left >= 0] for tree in self._forest.trees]))
-        at_most = 0 if self._told.drawn is None else 1_000_000
+        at_most = 0 if self._told.drawn is None else _MOST_FAILED
         walked = walker.walk(tried, _TREES * self._by_round, self._timebox, at_most=at_most, used=used)
         for step in range(2 + extra if further and self._encoded is None else 0):
             if not walked.failed.any():
                 break
             columns = used if not at_most else np.flatnonzero(walked.failed)
-            candidates, tried = self._widened(step, columns, candidates, tried, (way, walked, walker))
+            candidates, tried = self._widened(step, columns, candidates, tried, (way, walker))
             walker = Walker(self._told, candidates, way.rows, way.labels, way.targets)
             walked = walker.walk(tried, _TREES * self._by_round, self._timebox, at_most=at_most, used=used)
         if walked.failed.any():
@@ -353,7 +356,7 @@ class _Search:
         columns: IntArray,
         candidates: list[Candidate],
         tried: BoolArray,
-        walked: tuple[_Way, Walked, Walker],
+        at: tuple[_Way, Walker],
     ) -> tuple[list[Candidate], BoolArray]:
         """Return more candidates of columns: all of their raw columns, then all, then some with a learned order."""
         if step < 2:
@@ -362,7 +365,8 @@ class _Search:
                 own = np.unique(sources[tried[column]])
                 tried[column] |= np.isin(sources, own) if step == 0 else np.True_
             return candidates, tried
-        way, before, walker = walked
+        way, walker = at
+        before = walker.walk(tried, _TREES * self._by_round, self._timebox, at_most=_MOST_FAILED)
         for column in columns.tolist():
             learned = learned_orders(self._told, before, column, candidates, way.rows, walker)
             if learned:

@@ -81,6 +81,11 @@ class Told:
         return 0 if self.forest.classes is None else self.forest.n_classes
 
     @property
+    def is_forest(self) -> bool:
+        """Whether trees were trained by themselves, so that each says all of each node."""
+        return self._boosted is None
+
+    @property
     def by_round(self) -> int:
         """Trees that see the same scores: all of a forest."""
         return self.forest.n_trees if self._boosted is None else self._boosted.n_scores

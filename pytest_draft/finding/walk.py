@@ -19,7 +19,8 @@ from pytest_draft.timebox import TimeBox
 
 __tracebackhide__ = True  # frames here hold rows
 
-LEAST_TREES = 8
+LEAST_TREES = 3
+"""Whatever these leave of the candidates, all counts of all trees have to confirm."""
 
 _ENOUGH = 3_000.0
 """Bits, from which they are counted no further."""
@@ -224,7 +225,8 @@ class Walker:
                 return _NOWHERE
             sums = own[: place + 1].sum(axis=0)
             fits = abs(times[: place + 1].sum() - wanted) < 0.5 and claims.fits(left, sums)
-            return np.array([place]) if fits and claims.fits(right, total - sums) else _NOWHERE
+            fits = fits and (self._told.is_forest or claims.fits(right, total - sums))  # which a forest's follow from
+            return np.array([place]) if fits else _NOWHERE
         running = np.cumsum(own, axis=0)[:-1]
         ends = (values[:-1] < values[1:]) & claims.fits(left, running) & claims.fits(right, total - running)
         return np.flatnonzero(ends).astype(np.int64)

@@ -50,7 +50,7 @@ def attack(tmp_path):
             adversary=adversary, seconds=60.0,
         )  # fmt: skip
         record = FlowRecord(case)
-        inputs = complete(open_files(case, None, record), case, record)
+        inputs = complete(open_files(case, None, record, search=False), case, record)
         forest = inputs.forest
         trees = []
         for t, tree in enumerate(forest.trees):
