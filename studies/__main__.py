@@ -19,6 +19,7 @@ from studies import (
     claims,
     entropy,
     field_projects,
+    found_rows,
     gate,
     grid,
     hunt,
@@ -46,6 +47,7 @@ STUDIES: Mapping[str, tuple[ModuleType, str]] = {
     # The whole gate, by the real pytest.
     "gate": (gate, "judge forests trained on public data, by the real pytest"),
     "field": (field_projects, "projects as people write them: file, raw table and target's name, as a newcomer"),
+    "found-rows": (found_rows, "rows found in raw tables: what is said of wrong ones, and seconds"),
     "boosted": (boosted, "what comes back of the rows of boosted trees, by library"),
     "verdicts": (verdicts, "which of a grid of forests get a verdict, and whether another judgement agrees"),
     "startup": (startup, "what the plugin costs a pytest run, unused and where it judges"),

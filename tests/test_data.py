@@ -520,9 +520,7 @@ def test_classes_that_are_the_same_number_are_told_apart_by_their_text_only(writ
     classes = ("01", "1")
     found = training_data((ROWS, ["1", "01"]), forest(classes=classes))
     assert found.labels.tolist() == [1, 0]
-    assert "2 of 2 rows have a label" in refusal(
-        training_data, (ROWS, [1, 1]), forest(classes=classes)
-    )
+    assert "2 of 2 rows have a label" in refusal(training_data, (ROWS, [1, 1]), forest(classes=classes))
 
 
 @pytest.mark.parametrize(

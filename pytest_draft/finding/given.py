@@ -46,6 +46,8 @@ class Given:
     """The same as the model saw them."""
     note: str | None = None
     """How they were found; None where they were given so."""
+    confirmed: bool = False
+    """Whether the file confirms each row that was found, in this order."""
 
     def __repr__(self) -> str:
         return f"Given({self.data!r})"
@@ -148,7 +150,8 @@ def _found(
         warnings.simplefilter("ignore")  # of readings and splits that do not fit
         found = find(told, table, target, encoded, names, timebox, seed, enough)
     if isinstance(found, Found):
-        return Given(found.table, replace(found.data, by_encoder=encoded is not None), found.in_words)
+        made = replace(found.data, by_encoder=encoded is not None)
+        return Given(found.table, made, found.in_words, found.confirmed)
     if data is not None and _explained(told, data):
         return Given(table, data)  # but for its targets
     if data is not None and told.drawn is not None and data.n_rows == forest.n_samples:
