@@ -30,7 +30,7 @@ _TREES = 3
 """Trees that the given rows have to explain to be taken as they are; whoever judges them looks at all."""
 
 SAVE = (
-    "give the rows that fit() got, in their order: beside it, save "
+    "give the rows that fit() got: beside it, write "
     "pd.DataFrame(X_train).assign(label=list(y_train)).to_csv('train.csv', index=False)"
 )
 """What gives the right rows."""
@@ -165,9 +165,13 @@ def _why(
     forest: Forest, table: Table, data: TrainingData | None, refused: DataError | None, found: NotFound | None
 ) -> str:
     """Say why the rows are not those of the file, and what to do."""
-    searched = "" if found is None else found.in_words
-    if data is None:
-        return f"{refused}; {searched}; {SAVE}" if searched else str(refused)
-    stranger = unlike(forest, data.rows) if data.n_rows == forest.n_samples or forest.n_samples is None else None
-    said = f"{place_of(table.source)}: this forest was not trained on these rows"
-    return "; ".join(part for part in (said, stranger, searched, SAVE) if part)
+    where, searched = place_of(table.source), "" if found is None else found.in_words
+    if not searched:
+        return str(refused) if data is None else f"{where}: this forest was not trained on these rows; {SAVE}"
+    wrong = None if data is None else unlike(forest, data.rows)
+    if refused is not None:
+        wrong = str(refused).removeprefix(f"{where}: ").partition(";")[0]
+    elif forest.n_samples not in (None, len(table.frame)):
+        wrong = None  # which the search says
+    stranger = "this forest was not trained on these rows"
+    return f"{where}: " + "; ".join(part for part in (wrong or stranger, searched, SAVE) if part)

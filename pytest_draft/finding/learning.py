@@ -48,8 +48,9 @@ def learned_orders(
         if not 2 <= len(values) <= _MOST_VALUES or codes.tobytes() in tried:
             continue
         tried.add(codes.tobytes())
-        before = np.zeros((len(values), len(values)), dtype=np.bool_)
-        if not all(_ordered(told, node, codes[rows], before, walker) for node in nodes) or (before & before.T).any():
+        sets = [_sets(told, node, codes[rows], len(values), walker) for node in nodes]
+        before = _precedence(sets, len(values)) if all(map(len, sets)) else None
+        if before is None:
             continue
         place = before.sum(axis=0)  # how many come before each
         made = np.full(len(codes), np.nan)
@@ -64,8 +65,8 @@ def _coded(candidate: Candidate) -> tuple[IntArray, IntArray]:
     return codes.astype(np.int64), np.arange(len(values))
 
 
-def _ordered(told: Told, node: tuple[int, int, IntArray], codes: IntArray, before: BoolArray, walker: Walker) -> bool:
-    """Note which values come before which by one node; return whether some set of them explains it."""
+def _sets(told: Told, node: tuple[int, int, IntArray], codes: IntArray, n_values: int, walker: Walker) -> IntArray:
+    """Return the sets of values that can go left at a node, shape (n_sets, n_values): 1 left, -1 right, 0 not there."""
     index, number, rows = node
     tree, claims = told.forest.trees[index], told.claims(index)
     own = codes[rows]
@@ -73,12 +74,34 @@ def _ordered(told: Told, node: tuple[int, int, IntArray], codes: IntArray, befor
     amounts, times = walker.amounts_of(index, rows), walker.times_of(index, rows)
     each = np.stack([amounts[own == value].sum(axis=0) for value in present])
     drawn = np.array([times[own == value].sum() for value in present])
-    sets = (np.arange(1, 2 ** len(present) - 1)[:, None] >> np.arange(len(present))) & 1
-    fits = claims.fits(int(tree.left[number]), sets @ each)
+    chosen = (np.arange(1, 2 ** len(present) - 1)[:, None] >> np.arange(len(present))) & 1
+    fits = claims.fits(int(tree.left[number]), chosen @ each)
     if np.isfinite(wanted := claims.count[tree.left[number]]):
-        fits &= np.abs(sets @ drawn - wanted) < 0.5
-    found = np.flatnonzero(fits)
-    if found.size == 1 or (found.size and not before.any()):  # of several, the most lopsided one
-        left = sets[min(found, key=lambda one: min(sets[one].sum(), len(present) - sets[one].sum()))].astype(bool)
-        before[np.ix_(present[left], present[~left])] = True
-    return bool(found.size)
+        fits &= np.abs(chosen @ drawn - wanted) < 0.5
+    made = np.zeros((int(fits.sum()), n_values), dtype=np.int64)
+    made[:, present] = 2 * chosen[fits] - 1
+    return made
+
+
+def _precedence(sets: list[IntArray], n_values: int) -> BoolArray | None:
+    """Return which values come before which by sets of which one each is right; None where that is contradictory."""
+    before = np.zeros((n_values, n_values), dtype=np.bool_)
+    while True:
+        known = int(before.sum())
+        for number, each in enumerate(sets):
+            # A set is out where a value on its right is known to come before one on its left.
+            wrong = np.einsum("si,ij,sj->s", each == -1, before.astype(np.int64), each == 1) > 0
+            sets[number] = left = each[~wrong]
+            if not len(left):
+                return None
+            if len(left) == 1:
+                before |= np.outer(left[0] == 1, left[0] == -1)
+        for middle in range(n_values):
+            before |= np.outer(before[:, middle], before[middle])
+        if before.diagonal().any():
+            return None
+        if not before.any():  # the most lopsided set of the first node
+            sides = np.minimum((sets[0] == 1).sum(axis=1), (sets[0] == -1).sum(axis=1))
+            sets[0] = sets[0][[int(sides.argmin())]]
+        elif int(before.sum()) == known:
+            return before

@@ -269,7 +269,7 @@ def _more(codes: IntArray, seed: int) -> Iterator[Order]:
     random = RandomState(seed)
     added = [own[random.randint(0, len(own), most - len(own))] for own in members if len(own) < most]
     yield f"RandomOverSampler(random_state={seed})", np.concatenate([np.arange(len(codes)), *added])
-    largest = [own for own in members if len(own) == most][:1]
+    largest = [own for own in members if len(own) == most]
     drawn = [own[RandomState(seed).randint(0, len(own), most)] for own in members if len(own) < most]
     yield f"oversampled by resample(random_state={seed})", np.concatenate([*largest, *drawn])
 

@@ -366,7 +366,9 @@ class _Search:
                 tried[column] |= np.isin(sources, own) if step == 0 else np.True_
             return candidates, tried
         way, walker = at
-        before = walker.walk(tried, _TREES * self._by_round, self._timebox, at_most=_MOST_FAILED)
+        without = tried.copy()
+        without[columns] = False  # so that none of their nodes is gone through by chance
+        before = walker.walk(without, _TREES * self._by_round, self._timebox, at_most=_MOST_FAILED)
         for column in columns.tolist():
             learned = learned_orders(self._told, before, column, candidates, way.rows, walker)
             if learned:
