@@ -194,7 +194,7 @@ def open_files(case: Case, given: object, record: FlowRecord, *, search: bool = 
             raise NotCoveredError(artifact.not_covered)
         if given is not None:
             box = record.limits.search() if search else None
-            found = rows_of(artifact, given, case.target, box, case.seed, case.found_rows_bits)
+            found = rows_of(artifact, given, case.target, box, case.seed, case.found_rows_bits, anyway=case.full)
             given, all_rows, data = found.table, found.data, found.data
             if artifact.origin.parts:
                 all_rows = whole_data(given, artifact.model, case.target, artifact.encoder, artifact.origin)

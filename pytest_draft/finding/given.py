@@ -60,6 +60,8 @@ def rows_of(
     timebox: TimeBox | None,
     seed: int,
     enough: float,
+    *,
+    anyway: bool = False,
 ) -> Given:
     """Return the rows that a model was trained on, of those that were given.
 
@@ -72,6 +74,8 @@ def rows_of(
         Of the search; None for none.
     seed, enough
         As `find` takes them.
+    anyway : bool
+        Whether to take rows as they are that do not explain the file, where no others are found.
 
     Raises
     ------
@@ -91,6 +95,9 @@ def rows_of(
                 return _found(artifact, told, as_table(given), data, refused, target, timebox, seed, enough)
         except OutOfTimeError:
             pass
+        except DataError:
+            if data is None or not anyway:
+                raise
     if data is None:
         assert refused is not None
         raise refused
