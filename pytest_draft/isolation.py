@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 import psutil
 
 from pytest_draft.bounded import ELSEWHERE
-from pytest_draft.errors import UsageError, nearest_of, one_line
+from pytest_draft.errors import nearest_of, one_line
 from pytest_draft.progress import Progress, ProgressListener
 
 if sys.platform != "win32":
@@ -109,13 +109,6 @@ class _Packed(_Request):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return pickle.loads, (bytes(self),)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class _Loaded:
-    """What a function of the owner's project has returned, pickled."""
-
-    raw: bytes
 
 
 class _EndedError(Exception):
@@ -216,24 +209,11 @@ class Children:
 
     def load(
         self, function: str, folder: Path, memory: int | None, listener: ProgressListener | None = None
-    ) -> Returned:
-        """Return what a function of the owner's project returns, as training data in memory.
+    ) -> Returned | str:
+        """Return the training data that a function of the owner's project returns, or why there are none, in one line.
 
-        It runs in a process of its own, which is killed afterwards with all that it has started.
-
-        Parameters
-        ----------
-        function : str
-            As in `Case.data`.
-        folder : Path
-            Of the project: where the function runs, and where its module is looked for first.
-        memory, listener
-            As in `run`.
-
-        Raises
-        ------
-        UsageError
-            Where it fails or does not return: one line that quotes nothing.
+        It runs in a process of its own, which is killed afterwards with all that it has started. The folder is the
+        project's: there it runs, and its module is looked for there first.
         """
         from pytest_draft.facts.case import Case, Returned
 
@@ -250,10 +230,10 @@ class Children:
             if error.status == "overran":
                 reason = f"it had not returned after {LOAD_SECONDS:g} s"
         else:
-            if isinstance(answer, _Loaded):
-                return Returned(_Packed(answer.raw), function)
+            if isinstance(answer, bytes):
+                return Returned(_Packed(answer), function)
             reason = (isinstance(answer, _Wrong) and answer.line) or "no answer"
-        raise UsageError(f"--draft-data: {function}: {reason}")
+        return f"--draft-data: {function}: {reason}"
 
     @contextmanager
     def _taken(self) -> Iterator[_Child]:
@@ -316,7 +296,7 @@ class _Child:
             self.end()
             raise
 
-    def ask(self, request: bytes, case: Case, listener: ProgressListener | None) -> _Answer | _Wrong | _Loaded:
+    def ask(self, request: bytes, case: Case, listener: ProgressListener | None) -> _Answer | _Wrong | bytes:
         """Send a case, watch the process, and return its answer; `_EndedError` where it ends or crosses a limit."""
         _started(self._send, request)
         self.known = None
@@ -329,7 +309,7 @@ class _Child:
             except queue.Empty:
                 message = _NOTHING
             now, held = time.monotonic(), self._resident()
-            if isinstance(message, (_Answer, _Wrong, _Loaded)):
+            if isinstance(message, (_Answer, _Wrong, bytes)):
                 return message
             if isinstance(message, _Known):
                 self.known = message.examination
@@ -528,7 +508,7 @@ def load() -> NoReturn:
         else_why = "it must be a function that is called without arguments"
         returned = call()
         else_why = "what it returned cannot be handed on: return a DataFrame, or a pair (X, y)"
-        answer: _Loaded | _Wrong = _Loaded(pickle.dumps(returned, 5))
+        answer: bytes | _Wrong = pickle.dumps(returned, 5)
     except BaseException as error:  # whatever it says could quote rows
         answer = _Wrong(_raised(error, folder, else_why))
     messenger.send(answer)
@@ -538,11 +518,10 @@ def load() -> NoReturn:
 
 def _raised(error: BaseException, folder: str, else_why: str) -> str:
     """Say in one line what has ended a function of the owner's project: where in its files, else why."""
-    at = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    at = [(Path(frame.f_code.co_filename), line) for frame, line in traceback.walk_tb(error.__traceback__)]
     if isinstance(error, SyntaxError):
-        at.append((error.filename or "", error.lineno or 0))
-    paths = [(Path(path), line) for path, line in at]
-    own = [(path, line) for path, line in paths if path.is_relative_to(folder) and "site-packages" not in path.parts]
+        at.append((Path(error.filename or ""), error.lineno or 0))
+    own = [(path, line) for path, line in at if path.is_relative_to(folder) and "site-packages" not in path.parts]
     if not own:
         return f"{else_why} ({one_line(type(error).__name__)})"
     path, line = own[-1]

@@ -19,25 +19,17 @@ __tracebackhide__ = True  # frames here hold rows
 
 
 def table_of(case: Case, given: object, model: Model, encoder: Encoder | None) -> tuple[Any, tuple[str, ...]]:
-    """Return training data as `training_data` takes them, once all is done that a case says of them.
+    """Return training data, once all is done that a case says of them, and notes on that for the reader of a result.
 
     Parameters
     ----------
     given : Table, pandas.DataFrame, tuple (X, y), TrainingData or Returned
         As read, or as given in memory; `TrainingData` stay as they are.
 
-    Returns
-    -------
-    table : Table, pandas.DataFrame, tuple or TrainingData
-    notes : tuple of str
-        What was done, for the reader of a result.
-
     Raises
     ------
-    DataError
-        Where the labels do not fit the table, or it cannot be split so.
-    UsageError
-        Where nobody can read the split.
+    DataError, UsageError
+        Where the labels do not fit the table, it cannot be split so, or nobody can read the split.
     """
     if isinstance(given, Returned):
         given = as_table(given.value, given.source)

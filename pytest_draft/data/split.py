@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ast
-import operator
 import re
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -20,21 +18,11 @@ from pytest_draft.errors import DataError, UsageError, one_line
 __tracebackhide__ = True  # frames here hold labels
 
 _AS = "write it as 'test_size=0.2, random_state=42, stratify' or 'df.sample(frac=0.8, random_state=1)'"
-_ARGUMENTS: dict[str, dict[str | None, tuple[type, ...]]] = {
-    "train_test_split": {
-        "test_size": (int, float),
-        "train_size": (int, float),
-        "random_state": (int,),
-        "shuffle": (bool,),
-        "stratify": (bool,),
-    },
-    "sample": {"n": (int,), "frac": (int, float), "replace": (bool,), "random_state": (int,)},
-}
-_ARITHMETIC: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
+_NUMBER, _WHOLE, _FLAG = (int, float), (int,), (bool,)
+_FLAGS = {"shuffle": _FLAG, "stratify": _FLAG}
+_ARGUMENTS: dict[str, dict[Any, Any]] = {
+    "train_test_split": {"test_size": _NUMBER, "train_size": _NUMBER, "random_state": _WHOLE, **_FLAGS},
+    "sample": {"n": _WHOLE, "frac": _NUMBER, "replace": _FLAG, "random_state": _WHOLE},
 }
 
 
@@ -94,19 +82,17 @@ class Split:
             by = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
             kinds = _ARGUMENTS[by]
             by_place = list(zip(kinds, call.args, strict=False)) if by == "sample" else []
-            if by != "sample" and any(isinstance(one, ast.Constant) for one in call.args):
-                raise ValueError
             named = [*by_place, *((one.arg, one.value) for one in call.keywords)]
-            values = {name: _value(node, name == "stratify") for name, node in named if name in kinds}
-            if len(values) < len(named):
-                raise ValueError
+            values = {name: _value(node, name == "stratify") for name, node in named}
             given: dict[str, Any] = {str(name): value for name, value in values.items() if value is not None}
-            if any(type(value) not in kinds[name] for name, value in given.items()):
+            is_array = not any(isinstance(one, ast.Constant) for one in call.args)
+            fits = all(type(value) in kinds[name] for name, value in given.items())
+            if not (fits and (is_array or by_place) and len(values) == len(named) and values.keys() <= kinds.keys()):
                 raise ValueError
             if by == "sample":
                 (size,) = given.keys() & {"n", "frac"}
                 given = {"by": by, "train_size": kinds[size][-1](given.pop(size)), **given}
-        except (ValueError, KeyError, SyntaxError, RecursionError, MemoryError, ArithmeticError):
+        except (ValueError, KeyError, TypeError, SyntaxError, RecursionError, MemoryError, ArithmeticError):
             raise UsageError(f"--draft-split: {one_line(text)!r} cannot be read: {_AS}") from None
         return cls(**given)
 
@@ -180,10 +166,7 @@ def _call(text: str) -> ast.Call:
 
 
 def _value(node: ast.expr, may_be_named: bool) -> Any:
-    """Return what an argument is that is written out, as a number may be by a sum or a quotient; True for a name."""
-    if isinstance(node, ast.BinOp):
-        sides = [_value(side, False) for side in (node.left, node.right)]
-        if not all(type(side) in (int, float) for side in sides):
-            raise ValueError
-        return _ARITHMETIC[type(node.op)](*sides)
+    """Return what an argument is that is written out, as a number may be as a quotient; True for a name."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+        return ast.literal_eval(node.left) / ast.literal_eval(node.right)
     return True if may_be_named and isinstance(node, ast.Name) else ast.literal_eval(node)

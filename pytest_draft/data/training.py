@@ -241,13 +241,7 @@ def _rows_of_model(data: TrainingData, origin: Origin, model: Model) -> Training
 
 
 def as_table(table: object, source: str = IN_MEMORY) -> Table:
-    """Return in-memory data as a table.
-
-    Raises
-    ------
-    DataError
-        Where they are none.
-    """
+    """Return in-memory data as a table."""
     if isinstance(table, Table):
         return table
     if isinstance(table, pd.DataFrame):
@@ -272,18 +266,7 @@ def as_table(table: object, source: str = IN_MEMORY) -> Table:
 
 
 def labels_of(table: Table, model: Model, target: str | None = None, encoder: Encoder | None = None) -> Any:
-    """Return the labels as a table has them, shape (n_rows,), whether or not its features are the model's.
-
-    Parameters
-    ----------
-    table, model, target, encoder
-        As in `training_data`.
-
-    Raises
-    ------
-    LabelError
-        Where they are not found.
-    """
+    """Return the labels as a table has them, shape (n_rows,), whether or not its other columns are the model's."""
     if table.targets is not None and (target or "y") in table.targets:
         return _label_array(table, target)
     columns = _column_names(table, model, target)

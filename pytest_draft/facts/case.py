@@ -24,9 +24,6 @@ class Returned:
     source: str
     """The function, as in `Case.data`."""
 
-    def __repr__(self) -> str:
-        return f"Returned({self.source!r}, values not shown)"
-
 
 @dataclass(frozen=True)
 class Case:

@@ -37,13 +37,7 @@ class NamedFiles:
 
 
 def labels_in(folder: Path, target: str) -> tuple[str | None, Path | None]:
-    """Return the name of the label column, or the file of the labels that is given in its place.
-
-    Raises
-    ------
-    UsageError
-        Where that file is missing.
-    """
+    """Return the name of the label column, or the file of labels that is given in its place, which must be there."""
     if not target.lower().endswith((".csv", ".csv.gz", ".parquet", ".pq")):
         return target, None
     if not is_file(folder / target):

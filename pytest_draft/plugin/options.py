@@ -24,12 +24,7 @@ FLEET_TYPES = {"fleet-html": "draft-fleet.html", "fleet-json": "draft-fleet.json
 _OPTIONS: tuple[tuple[str, str, str], ...] = (
     # name, type of the ini value, help
     ("target", "string", "name of the label column in the training data, or the file of the labels"),
-    (
-        "split",
-        "string",
-        "how the training rows were taken from the table, as the script says it: test_size=0.2, random_state=42, "
-        "stratify, or df.sample(frac=0.8, random_state=1)",
-    ),
+    ("split", "string", "how training rows were taken from the table: test_size=0.2, random_state=42, stratify"),
     ("domain", "paths", "TOML file that declares each column's domain (default: inferred from the data)"),
     (
         "policy",
@@ -80,12 +75,7 @@ def add_options(parser: pytest.Parser) -> None:
         help="training data (CSV, Parquet, npz), or the function of your project that returns them, as in "
         "train:load_training_data: once for all forests, or once for each",
     )
-    group.addoption(
-        "--draft-data-files-only",
-        action="store_true",
-        default=None,
-        help="refuse functions as training data",
-    )
+    group.addoption("--draft-data-files-only", action="store_true", default=None, help="refuse functions as data")
     group.addoption(
         "--draft-holdout",
         action="append",

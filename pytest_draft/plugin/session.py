@@ -179,10 +179,9 @@ class GateSession:
         To its end; or, where that is given, until a policy's verdict is certain.
         """
         if data is None and case.function is not None:
-            try:
-                data = self._of_function(case.function, self._named(case.artifact, case.place))
-            except UsageError as error:
-                return _refused(case, str(error)), None
+            data = self._of_function(case.function, self._named(case.artifact, case.place))
+            if isinstance(data, str):
+                return replace(unexamined(case), solver_status="refused", reasons=(data,)), None
         given = data.value if isinstance(data, Unshown) else data
         to_its_end = (case, stamps(case), None if given is None else id(given), None)
         key = to_its_end if to_its_end in self._memo or enough is None else (*to_its_end[:-1], id(enough.policy))
@@ -208,7 +207,7 @@ class GateSession:
             data = self._loaded(Path(case.artifact))
         except (Exception, pytest.fail.Exception, pytest.skip.Exception) as error:  # its text could quote rows
             reason = f"the hook pytest_draft_load_training_data raised {type(error).__name__}: correct it"
-            return _refused(case, reason)
+            return replace(unexamined(case), solver_status="refused", reasons=(reason,))
         if data is not None:
             return self.examine(replace(case, data=None), data, self._enough(case))[0]
         cache = Cache.of(self._config) if self.settings.cache else None
@@ -247,24 +246,12 @@ class GateSession:
         return self._hooked[forest]
 
     def _of_function(self, function: str, name: str) -> object:
-        """Return what a function of the project returns as training data, which is called once in this process.
-
-        Raises
-        ------
-        UsageError
-            Where it fails, each time with the same line.
-        """
+        """Return what a function of the project returns, or why it does not; it is called once in this process."""
         if function not in self._returned:
             with shown(self._config, name) as listener:
                 heard = listener or self._shared.raise_if_interrupted
-                try:
-                    self._returned[function] = children.load(function, self.root, self.settings.memory, heard)
-                except UsageError as error:
-                    self._returned[function] = error
-        returned = self._returned[function]
-        if isinstance(returned, UsageError):
-            raise returned
-        return returned
+                self._returned[function] = children.load(function, self.root, self.settings.memory, heard)
+        return self._returned[function]
 
     def _answers(self, examination: Examination) -> bool:
         """Return whether an examination decides every check of the policy, or its verdict for good."""
@@ -303,11 +290,6 @@ class GateSession:
         """Return how reports name a model: by its file, and by its place where it is one of several there."""
         shown = self.shown(Path(path))
         return shown if place is None else f"{shown}[{harmless(place, None)}]"
-
-
-def _refused(case: Case, reason: str) -> Examination:
-    """Return the examination of a case whose training data nobody has got."""
-    return replace(unexamined(case), solver_status="refused", reasons=(reason,))
 
 
 def each_model(case: Case, examination: Examination) -> tuple[Case, ...]:

@@ -304,10 +304,9 @@ def _target(config: pytest.Config) -> tuple[str | None, Path | None]:
 
 
 def _reports(config: pytest.Config) -> tuple[tuple[str, Path], ...]:
-    texts, folder, origin = config.option.draft_report, config.invocation_params.dir, "--draft-report"
+    texts, folder, origin = config.option.draft_report, _folder(config, "report"), "--draft-report"
     if texts is None:
         texts, origin = config.getini("draft_report"), "ini value draft_report"
-        folder = config.inipath.parent if config.inipath else folder
     reports = []
     for text in texts:
         kind, _, path = text.partition(":")
