@@ -49,8 +49,6 @@ class Split:
     """Whether a sample may take a row several times."""
 
     def __post_init__(self) -> None:
-        if self.by == "sample" and self.train_size is None:
-            raise UsageError("--draft-split: a sample needs n or frac")
         for size in (self.train_size, self.test_size):
             whole = isinstance(size, int)
             if size is not None and not (size >= 1 if whole else 0 < size < 1 or (self.by == "sample" and size > 0)):
@@ -122,15 +120,13 @@ class Split:
                 n, frac = (size, None) if isinstance(size, int) else (None, size)
                 rows = pd.Series(every).sample(n, frac, self.replace, random_state=self.random_state)
                 return rows.to_numpy()
-            if self.stratify and labels is None:
-                raise ValueError
             return train_test_split(  # type: ignore[no-any-return]
                 every,
                 test_size=self.test_size,
                 train_size=self.train_size,
                 random_state=self.random_state,
                 shuffle=self.shuffle,
-                stratify=labels if self.stratify else None,
+                stratify=np.asarray(labels) if self.stratify else None,
             )[0]
         except (ValueError, TypeError):  # whose texts could quote labels
             pass

@@ -1,13 +1,11 @@
 """Checks the split and the labels that a `Case` names before any work is done.
 
-A split that cannot be read, a misspelt label column, or labels that the model does not know, are mistakes on the
-command line, not answers about a model. Whatever else is wrong is left to the judgement, which reports it beside what
-the file holds.
+A split that cannot be read and a misspelt label column are mistakes on the command line, not answers about a model.
+Whatever else is wrong is left to the judgement, which reports it beside what the file holds.
 """
 
 from __future__ import annotations
 
-from pytest_draft.data.split import Split
 from pytest_draft.errors import LabelError, UsageError
 from pytest_draft.examine.inputs import open_files
 from pytest_draft.examine.record import FlowRecord
@@ -23,11 +21,7 @@ def unusable_labels(case: Case) -> str | None:
         With training data in a file.
     """
     try:
-        if case.split is not None:
-            Split.parse(case.split)
         opened = open_files(case, None, FlowRecord(case), search=False)
-    except UsageError as error:
-        return str(error)
     except Exception:  # the judgement reports it
         return None
-    return str(opened.refused) if isinstance(opened.refused, LabelError) else None
+    return str(opened.refused) if isinstance(opened.refused, LabelError | UsageError) else None

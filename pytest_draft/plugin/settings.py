@@ -106,8 +106,8 @@ def resolve(config: pytest.Config) -> Settings:
     functions = [inputs.data for inputs in (*models.values(), usual) if isinstance(inputs.data, str)]
     if functions and option.draft_data_files_only:
         raise pytest.UsageError(
-            f"--draft-data-files-only: {functions[0]} would run code of the project to get the training data: give a "
-            "file, or allow it (in the GitHub action by allow-code: true)"
+            f"--draft-data-files-only: {functions[0]} is code of the project, which this option keeps from running: "
+            "give a file, or leave it out (in the GitHub action: allow-code: true)"
         )
     scheduler = _scheduler(config)
     if scheduler is not None and any(inputs.hardened_from for inputs in models.values()):

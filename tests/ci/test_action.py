@@ -183,7 +183,7 @@ def test_code_of_the_project_gets_the_data_only_where_that_is_allowed(gate, work
     ended = gate(forest="a.joblib", data="train:load", allow_code=allowed)
     assert (ended.status, ended.outputs["verdict"]) == (1, "inconclusive")
     assert (workspace / "called").exists() == (allowed == "true")
-    refusal = "would run code of the project to get the training data: give a file"
+    refusal = "is code of the project, which this option keeps from running: give a file"
     assert (refusal in ended.summary) == (allowed != "true")
 
 

@@ -223,7 +223,7 @@ def test_functions_can_be_refused_before_anything_is_run(project, judge, one_lin
     for arguments in (["--draft-data=train:load"], [], ["--draft-data=train.csv", "--draft-manifest=models.toml"]):
         forest = [] if arguments[1:] else ["--draft-forest=leaking.joblib"]
         line = one_line_error(judge("return table()", "--draft-data-files-only", *forest, *arguments, data=None))
-        assert "--draft-data-files-only: train:load would run code of the project" in line
+        assert "--draft-data-files-only: train:load is code of the project" in line
     assert not (project.path / "called.txt").exists()
 
 
