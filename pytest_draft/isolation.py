@@ -8,6 +8,7 @@ until there is a case: a child that was started early imports its own meanwhile.
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 import pickle
 import queue
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -25,13 +27,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 import psutil
 
 from pytest_draft.bounded import ELSEWHERE
+from pytest_draft.errors import nearest_of, one_line
 from pytest_draft.progress import Progress, ProgressListener
 
 if sys.platform != "win32":
     import resource
 
 if TYPE_CHECKING:
-    from pytest_draft.facts.case import Case
+    from pytest_draft.facts.case import Case, Returned
     from pytest_draft.facts.examination import Examination
     from pytest_draft.facts.reconstruction import Reconstruction
     from pytest_draft.facts.status import SolverStatus
@@ -49,6 +52,9 @@ GRACE_SHARE = 0.2
 START_SECONDS = 120.0
 """A child that has not begun by then is killed."""
 
+LOAD_SECONDS = 600.0
+"""A function of the owner's project that has not returned by then is killed."""
+
 COMPILE_SECONDS = 600.0
 """A child that compiles code, so that its time box stands still, is killed when it reports nothing for so long."""
 
@@ -58,7 +64,7 @@ _AFTERMATH = 64 << 20  # bytes: a child that an examination has left with more t
 _AFTERMATH_SHARE = 0.05  # nor with more than that of its cap, whichever is more: compiled code stays in memory
 _MEGABYTE = 1_000_000
 _MARK = b"\0pytest-draft\0"  # what comes before it on standard output is not ours
-_BOOT = "import sys; sys.path[:] = sys.argv[1:]; from pytest_draft.isolation import serve; serve()"
+_BOOT = "import sys; sys.path[:] = sys.argv[1:]; from pytest_draft.isolation import {0}; {0}()"
 _PROCESS = "the process that examines the file"
 _NO_ROOM = f"there is too little memory to hand the data to {_PROCESS}: free some, or give the data as a file"
 _NOTHING = object()
@@ -96,6 +102,13 @@ class _Request(bytes):
 
     def __repr__(self) -> str:
         return f"<{len(self):,} bytes: not shown>"
+
+
+class _Packed(_Request):
+    """Pickled training data; pickled once more, they are the data themselves."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return pickle.loads, (bytes(self),)
 
 
 class _EndedError(Exception):
@@ -182,7 +195,7 @@ class Children:
             request = _request(case, data, self._cpus, elsewhere or {}, enough)
             with self._taken() as child:
                 answer = child.ask(request, case, listener)
-                if isinstance(answer, _Wrong):
+                if not isinstance(answer, _Answer):
                     raise _EndedError("no answer", f"{_PROCESS} answered another question")
                 if child.is_as_new(answer, case):
                     self._idle = child
@@ -193,6 +206,34 @@ class Children:
             seconds = time.monotonic() - since
             reasons = (*known.reasons, end.reason)
             return replace(known, solver_status=end.status, reasons=reasons, seconds=seconds), None
+
+    def load(
+        self, function: str, folder: Path, memory: int | None, listener: ProgressListener | None = None
+    ) -> Returned | str:
+        """Return the training data that a function of the owner's project returns, or why there are none, in one line.
+
+        It runs in a process of its own, which is killed afterwards with all that it has started. The folder is the
+        project's: there it runs, and its module is looked for there first.
+        """
+        from pytest_draft.facts.case import Case, Returned
+
+        limits = Case(function, seconds=LOAD_SECONDS / (1 + GRACE_SHARE), memory=memory)
+        try:
+            child = _Child("load")
+            try:
+                request = pickle.dumps((function, str(folder), [str(folder), *sys.path], limits), 5)
+                answer = child.ask(request, limits, listener)
+            finally:
+                child.end()
+        except _EndedError as error:
+            reason = error.reason.replace(_PROCESS, "its process")
+            if error.status == "overran":
+                reason = f"it had not returned after {LOAD_SECONDS:g} s"
+        else:
+            if isinstance(answer, bytes):
+                return Returned(_Packed(answer), function)
+            reason = (isinstance(answer, _Wrong) and answer.line) or "no answer"
+        return f"--draft-data: {function}: {reason}"
 
     @contextmanager
     def _taken(self) -> Iterator[_Child]:
@@ -223,15 +264,15 @@ def run(
 
 
 class _Child:
-    """One process, seen from its parent."""
+    """One process, seen from its parent, which runs a function of this module."""
 
-    def __init__(self) -> None:
+    def __init__(self, runs: str = "serve") -> None:
         apart: dict[str, Any] = {"start_new_session": True}  # Ctrl-C in a terminal reaches the parent only
         if sys.platform == "win32":
             apart = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW}
         try:
             self.process = subprocess.Popen(
-                [sys.executable, "-c", _BOOT, *sys.path],
+                [sys.executable, "-c", _BOOT.format(runs), *sys.path],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,  # a traceback could show rows
@@ -255,7 +296,7 @@ class _Child:
             self.end()
             raise
 
-    def ask(self, request: bytes, case: Case, listener: ProgressListener | None) -> _Answer | _Wrong:
+    def ask(self, request: bytes, case: Case, listener: ProgressListener | None) -> _Answer | _Wrong | bytes:
         """Send a case, watch the process, and return its answer; `_EndedError` where it ends or crosses a limit."""
         _started(self._send, request)
         self.known = None
@@ -268,7 +309,7 @@ class _Child:
             except queue.Empty:
                 message = _NOTHING
             now, held = time.monotonic(), self._resident()
-            if isinstance(message, (_Answer, _Wrong)):
+            if isinstance(message, (_Answer, _Wrong, bytes)):
                 return message
             if isinstance(message, _Known):
                 self.known = message.examination
@@ -300,12 +341,14 @@ class _Child:
 
     def end(self) -> None:
         """Kill the process and all that it has started, and wait until it is gone."""
-        if self.process.poll() is None:
-            if sys.platform == "win32":
-                self.process.kill()
-            else:
-                with suppress(ProcessLookupError):
-                    os.killpg(self.process.pid, signal.SIGKILL)
+        if sys.platform == "win32":
+            with suppress(psutil.Error):  # it is gone
+                for started in psutil.Process(self.process.pid).children(recursive=True):
+                    started.kill()
+            self.process.kill()
+        else:
+            with suppress(ProcessLookupError, PermissionError):  # what it has started can be there when it is gone
+                os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         if self._listener is not None:
             self._listener.join(1.0)
@@ -413,17 +456,7 @@ def serve() -> NoReturn:
 
     Standard input and output belong to the parent's messages; whatever else reads or writes them gets nothing.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    requests, pipe = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    os.dup2(nowhere, 0)
-    os.dup2(nowhere, 1)
-    if sys.platform != "win32":
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # it would hold rows
-    pipe.write(_MARK)
-    messenger = _Messenger(pipe)
-    inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    threading.Thread(target=_receive, args=(requests, inbox), daemon=True).start()
+    inbox, messenger = _connected()
     gc.disable()  # what is imported stays: looking through it for garbage took a fifth of the start
     from pytest_draft.examine.flow import examine
     from pytest_draft.examine.preflight import unusable_labels
@@ -456,6 +489,59 @@ def serve() -> NoReturn:
         messenger.send(answer)
         del data, given, answer
         gc.collect()
+
+
+def load() -> NoReturn:
+    """Send what a function of the owner's project returns, pickled, or why it does not. This is what a child runs."""
+    inbox, messenger = _connected()
+    function, folder, sys.path[:], limits = inbox.get()
+    os.chdir(folder)
+    sys.argv[1:] = []
+    messenger.send(Progress("load", None, None, 0.0, limits.seconds))
+    _leave_room(cap_of(limits.memory))
+    name, _, attribute = function.partition(":")
+    else_why = f"its module cannot be imported: it is looked for in {one_line(folder)} first"
+    try:
+        module = importlib.import_module(name)
+        else_why = f"the module has no such function{nearest_of(attribute, vars(module))}"
+        call = getattr(module, attribute)
+        else_why = "it must be a function that is called without arguments"
+        returned = call()
+        else_why = "what it returned cannot be handed on: return a DataFrame, or a pair (X, y)"
+        answer: bytes | _Wrong = pickle.dumps(returned, 5)
+    except BaseException as error:  # whatever it says could quote rows
+        answer = _Wrong(_raised(error, folder, else_why))
+    messenger.send(answer)
+    while True:  # whoever has the answer ends this process, and all that it has started
+        time.sleep(LOAD_SECONDS)
+
+
+def _raised(error: BaseException, folder: str, else_why: str) -> str:
+    """Say in one line what has ended a function of the owner's project: where in its files, else why."""
+    at = [(Path(frame.f_code.co_filename), line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    if isinstance(error, SyntaxError):
+        at.append((Path(error.filename or ""), error.lineno or 0))
+    own = [(path, line) for path, line in at if path.is_relative_to(folder) and "site-packages" not in path.parts]
+    if not own:
+        return f"{else_why} ({one_line(type(error).__name__)})"
+    path, line = own[-1]
+    return f"{one_line(type(error).__name__)} at {one_line(path.relative_to(folder))}:{line}: correct it"
+
+
+def _connected() -> tuple[queue.SimpleQueue[Any], _Messenger]:
+    """Return where a child gets its parent's requests, and what sends it messages."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    requests, pipe = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nowhere, 0)
+    os.dup2(nowhere, 1)
+    if sys.platform != "win32":
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # it would hold rows
+    pipe.write(_MARK)
+    messenger = _Messenger(pipe)
+    inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    threading.Thread(target=_receive, args=(requests, inbox), daemon=True).start()
+    return inbox, messenger
 
 
 def _receive(requests: BinaryIO, inbox: queue.SimpleQueue[Any]) -> NoReturn:

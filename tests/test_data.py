@@ -571,7 +571,9 @@ def test_a_regressors_targets_are_not_looked_at_and_may_be_missing(target, write
     without = read_table(write("\n".join(line.rsplit(",", 1)[0] for line in CSV.splitlines())))
     for each in (regressor, unnamed):
         np.testing.assert_array_equal(training_data(without, each).rows, ROWS)
-    assert "no column 'y'" in refusal(training_data, without, regressor, "y", kind=LabelError)
+    assert "all of the model's columns are there, but no labels" in refusal(
+        training_data, without, regressor, "y", kind=LabelError
+    )
     assert "which column holds the labels is not clear" in refusal(
         training_data, read_table(write(CSV)), unnamed, kind=LabelError
     )

@@ -47,7 +47,7 @@ _ASK_SECONDS = 5.0  # between two questions for the workers
 _FETCH_SECONDS = 60.0
 _PIECE = 8 << 20
 _ANSWER_CHARACTERS = 256 << 20
-_FILES = ("artifact", "data", "domain", "holdout")
+_FILES = ("artifact", "data", "labels", "domain", "holdout")
 
 _Key = tuple[Case, tuple[File, ...]]
 

@@ -7,6 +7,7 @@ from pytest_draft.data.holdout import Holdout, holdout_of
 from pytest_draft.data.indicators import Indicators
 from pytest_draft.data.narrowing import narrowed
 from pytest_draft.data.repeats import Repeats
+from pytest_draft.data.source import table_of
 from pytest_draft.data.tables import Table, read_table
 from pytest_draft.data.training import TrainingData, as_table, raw_rows, training_data, whole_data
 
@@ -27,6 +28,7 @@ __all__ = [
     "raw_rows",
     "read_domain",
     "read_table",
+    "table_of",
     "training_data",
     "transformed",
     "whole_data",

@@ -225,6 +225,11 @@ def as_text(array: AnyArray) -> AnyArray:
     return np.char.decode(array, "utf-8", "replace") if array.dtype.kind == "S" else array
 
 
+def is_index(name: str) -> bool:
+    """Return whether a column is by its name the index of a data frame, which ``to_csv`` writes without one."""
+    return name == "index" or name.startswith("Unnamed: ")
+
+
 def require_distinct(frame: pd.DataFrame, where: str) -> None:
     """Refuse a table in which two columns have one name."""
     require_distinct_names([str(column) for column in frame.columns], where)

@@ -22,7 +22,7 @@ from pytest_draft.data.decoding import encoded_names
 from pytest_draft.data.encoding import encode
 from pytest_draft.data.files import IN_MEMORY, parsed, place_of
 from pytest_draft.data.labels import class_indices, target_numbers
-from pytest_draft.data.tables import Table, require_distinct
+from pytest_draft.data.tables import Table, is_index, require_distinct
 from pytest_draft.errors import DataError, LabelError, nearest_of, one_line
 
 __tracebackhide__ = True  # in a module's globals it covers all its frames, a dataclass's __init__ too
@@ -240,13 +240,13 @@ def _rows_of_model(data: TrainingData, origin: Origin, model: Model) -> Training
     return data
 
 
-def as_table(table: object) -> Table:
+def as_table(table: object, source: str = IN_MEMORY) -> Table:
     """Return in-memory data as a table."""
     if isinstance(table, Table):
         return table
     if isinstance(table, pd.DataFrame):
-        return Table(table, None, IN_MEMORY)
-    where = place_of(IN_MEMORY)
+        return Table(table, None, source)
+    where = place_of(source)
     if not (isinstance(table, tuple) and len(table) == 2):
         raise DataError(
             f"{where}: a {one_line(type(table).__name__)} is not a table; "
@@ -262,7 +262,17 @@ def as_table(table: object) -> Table:
         labels = labels.to_numpy(dtype=object)
     elif not isinstance(labels, np.ndarray):
         labels = parsed(lambda: np.asarray(labels), where, lambda _: "y cannot be made an array")
-    return Table(features, None, IN_MEMORY, {"y": labels})
+    return Table(features, None, source, {"y": labels})
+
+
+def labels_of(table: Table, model: Model, target: str | None = None, encoder: Encoder | None = None) -> Any:
+    """Return the labels as a table has them, shape (n_rows,), whether or not its other columns are the model's."""
+    if table.targets is not None and (target or "y") in table.targets:
+        return _label_array(table, target)
+    columns = _column_names(table, model, target)
+    inputs = (model.feature_names, model.n_features) if encoder is None else (encoder.names, encoder.n_inputs)
+    position = _label_position(table, columns, model, target, inputs)
+    return None if position is None else table.frame.iloc[:, position].to_numpy()
 
 
 def _word(model: Model) -> str:
@@ -434,6 +444,14 @@ def _label_position(
     """
     where = place_of(table.source)
     features, n_features = inputs
+    others = [position for position, name in enumerate(columns) if name not in (features or ())]
+    named = [position for position in others if not is_index(columns[position])]
+    is_alone = len(columns) == n_features if features is None else not named and set(features) <= set(columns)
+    if is_alone and table.targets is None and target not in columns and (target is not None or model.classes):
+        raise LabelError(
+            f"{where}: all of the model's columns are there, but no labels: add the labels as a column, or give their "
+            "file with --draft-target y_train.csv"
+        )
     if target is not None:
         if target not in columns:
             what = "column" if table.targets is None else "array or column"
@@ -447,9 +465,8 @@ def _label_position(
                 "name the label column with --draft-target"
             )
         return columns.index(target)
-    others = [position for position, name in enumerate(columns) if name not in (features or ())]
-    if features is not None and len(others) == 1:
-        return others[0]
+    if features is not None and len(named) == 1:
+        return named[0]
     if model.classes is None and (features is not None or len(columns) == n_features):
         return None
     if table.targets is not None:

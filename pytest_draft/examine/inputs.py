@@ -27,6 +27,7 @@ from pytest_draft.data import (
     holdout_of,
     raw_columns,
     read_table,
+    table_of,
     whole_data,
 )
 from pytest_draft.data.individuals import inliers, record_share
@@ -193,6 +194,8 @@ def open_files(case: Case, given: object, record: FlowRecord, *, search: bool = 
         if artifact.not_covered is not None:
             raise NotCoveredError(artifact.not_covered)
         if given is not None:
+            given, notes = table_of(case, given, artifact.model, artifact.encoder)
+            record.note(*notes)
             box = record.limits.search() if search else None
             found = rows_of(artifact, given, case.target, box, case.seed, case.found_rows_bits, anyway=case.full)
             given, all_rows, data = found.table, found.data, found.data

@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 from pytest_draft.facts.checks import require_not_negative
 from pytest_draft.facts.slices import Slice
+
+_NAME = r"[^\W\d]\w*"
+
+
+def names_function(text: str) -> bool:
+    """Return whether a text is a module's name and a function's, as in ``train:load``; drives have one letter."""
+    return re.fullmatch(rf"(?!\w:){_NAME}(\.{_NAME})*:{_NAME}", text) is not None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Returned:
+    """Training data that a function of the owner's project has returned. Its repr shows no row."""
+
+    value: object
+    source: str
+    """The function, as in `Case.data`."""
 
 
 @dataclass(frozen=True)
@@ -15,9 +32,13 @@ class Case:
     artifact: str
     """Path of the model file."""
     data: str | None = None
-    """Path of the training data."""
+    """Path of the training data, or the function of the owner's project that returns them, as in ``train:load``."""
     target: str | None = None
     """Name of the label column."""
+    labels: str | None = None
+    """Path of the labels, where they are in a file of their own."""
+    split: str | None = None
+    """How the training rows were taken from the table, as `pytest_draft.data.split` reads it."""
     domain: str | None = None
     """Path of a domain file; None to infer the domain from the training data."""
     holdout: str | None = None
@@ -62,6 +83,11 @@ class Case:
     """Path of the owner's own file that it was hardened from, which is loaded."""
     moved: bool = False
     """Whether thresholds stand beside the file's as hardening moves them: of a file that another was hardened from."""
+
+    @property
+    def function(self) -> str | None:
+        """The function that returns the training data; None where they are in a file, or there are none."""
+        return self.data if self.data is not None and names_function(self.data) else None
 
     @property
     def longer(self) -> float:

@@ -15,6 +15,7 @@ import joblib
 import numpy as np
 
 from pytest_draft.artifact import Artifact, read
+from pytest_draft.data import read_table, table_of
 from pytest_draft.errors import DraftError, one_line
 from pytest_draft.facts.case import Case
 from pytest_draft.hardening.files import load, rows_of
@@ -43,7 +44,10 @@ def unlike(case: Case, data: object = None) -> str | None:
     try:
         judged = read(case.artifact, place=case.place)
         model, notes = load(raw)
-        rows = rows_of(case.data if data is None else data, case.target)
+        table = read_table(case.data) if data is None and case.data is not None else data
+        if table is not None:
+            table, _ = table_of(case, table, judged.model, judged.encoder)
+        rows = rows_of(table, case.target)
         if any(_alike(judged, one) for one in _all_hardened(model, rows, case)):
             return None
     except DraftError as error:

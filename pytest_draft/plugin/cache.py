@@ -27,7 +27,7 @@ FOLDER = "pytest-draft"
 
 _ENTRY_BYTES = 256 << 20  # of one entry: aggregates take far less
 
-_FILES = ("artifact", "data", "domain", "holdout", "hardened_from")
+_FILES = ("artifact", "data", "labels", "domain", "holdout", "hardened_from")
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def key_of(case: Case) -> str | None:
         hashes = {name: sha256(Path(path), TABLE_BYTES) for name, path in _paths(case).items()}
     except OSError:  # the examination will say what is wrong
         return None
-    parameters = replace(case, artifact="", data=None, domain=None, holdout=None, hardened_from=None)
+    parameters = replace(case, artifact="", data=None, labels=None, domain=None, holdout=None, hardened_from=None)
     return _hash(repr((hashes, parameters, sorted(unexamined(case).versions.items()), code_sha256())))
 
 

@@ -40,7 +40,7 @@ def prepare(config: pytest.Config) -> None:
     """Train the demo's forests and put them in place of ``--draft-forest`` and its companions."""
     shared = getattr(config, "workerinput", {}).get(FOLDER)
     if shared is None:
-        names = ("forest", "manifest", "data", "target", "domain")
+        names = ("forest", "manifest", "data", "target", "split", "domain")
         if taken := [name for name in names if config.getoption(f"draft_{name}")]:
             raise pytest.UsageError(f"--draft-demo brings its own forests and data: leave out --draft-{taken[0]}")
         try:
@@ -56,7 +56,7 @@ def prepare(config: pytest.Config) -> None:
     folder = Path(shared)
     config.option.draft_forest = [str(folder / name) for name in ("default.joblib", "shallow.joblib")]
     config.option.draft_data = [str(folder / "patients.csv")]
-    config.option.draft_target = "diagnosis"
+    config.option.draft_target, config.option.draft_split = "diagnosis", ""  # not the ini file's
 
 
 def train(folder: Path) -> None:

@@ -15,9 +15,13 @@ from pytest_draft.errors import UsageError, one_line
 class NamedFiles:
     """The files and names that one model is judged with."""
 
-    data: Path | None = None
+    data: Path | str | None = None
+    """A file, or the function of the project that returns the training data, as `Case.data` has it."""
     holdout: Path | None = None
     target: str | None = None
+    labels: Path | None = None
+    """In place of a target, where the labels are in a file of their own."""
+    split: str | None = None
     domain: Path | None = None
     policy: Path | None = None
     hardened_from: Path | None = None
@@ -28,8 +32,17 @@ class NamedFiles:
     @property
     def files(self) -> tuple[Path, ...]:
         """All of its files that are given."""
-        given = (self.data, self.holdout, self.domain, self.policy, self.hardened_from)
-        return tuple(path for path in given if path is not None)
+        given = (self.data, self.labels, self.holdout, self.domain, self.policy, self.hardened_from)
+        return tuple(path for path in given if isinstance(path, Path))
+
+
+def labels_in(folder: Path, target: str) -> tuple[str | None, Path | None]:
+    """Return the name of the label column, or the file of labels that is given in its place, which must be there."""
+    if not target.lower().endswith((".csv", ".csv.gz", ".parquet", ".pq")):
+        return target, None
+    if not is_file(folder / target):
+        raise UsageError(f"there is no file {str(folder / target)!r}")
+    return None, absolute(folder / target)
 
 
 def expanded(path: Path) -> list[Path]:

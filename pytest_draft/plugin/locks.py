@@ -14,7 +14,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from pytest_draft.facts.case import Case
-from pytest_draft.isolation import START_SECONDS, grace_of
+from pytest_draft.isolation import LOAD_SECONDS, START_SECONDS, grace_of
 
 _LOOK_SECONDS = 0.5  # between two looks at whether the wait is to end
 
@@ -61,4 +61,5 @@ def longest_examination(case: Case) -> float:
 
     Code that is compiled the first time may take longer; then two processes find out the same.
     """
-    return START_SECONDS + case.seconds + grace_of(case.seconds)
+    before = 0.0 if case.function is None else START_SECONDS + LOAD_SECONDS
+    return before + START_SECONDS + case.seconds + grace_of(case.seconds)

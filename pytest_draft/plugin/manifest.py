@@ -16,7 +16,8 @@ from typing import Any
 from pytest_draft.bounded import content, what_failed
 from pytest_draft.documents import Problem, all_located, toml, violations
 from pytest_draft.errors import UsageError, one_line
-from pytest_draft.plugin.inputs import NamedFiles, absolute, exists, is_file, matching, policy_file
+from pytest_draft.facts.case import names_function
+from pytest_draft.plugin.inputs import NamedFiles, absolute, exists, is_file, labels_in, matching, policy_file
 
 SCHEMA = "manifest.schema.json"
 
@@ -36,7 +37,7 @@ PACKED = ("", ".gz", ".z", ".bz2", ".xz", ".lzma", ".zlib")
 
 _ENDS = tuple(suffix + packed for suffix in SUFFIXES for packed in PACKED)
 _FILES = ("data", "domain", "holdout", "hardened_from")
-_KEYS = ("model", "data", "target", "domain", "holdout", "hardened_from", "policy")
+_KEYS = ("model", "data", "target", "split", "domain", "holdout", "hardened_from", "policy")
 
 
 @dataclass(frozen=True)
@@ -147,11 +148,16 @@ def _models(
                 problems.append((str(error), ["entry", of, key]))
                 return None
 
-        given: dict[str, Any] = {key: checked(key, _file, said=entry[key]) for key in _FILES if key in entry}
+        given: dict[str, Any] = {
+            key: checked(key, _data if key == "data" else _file, said=entry[key]) for key in _FILES if key in entry
+        }
         if "policy" in entry:
             given["policy"] = checked("policy", policy_file, said=entry["policy"])
         if "target" in entry:
-            given["target"] = entry["target"]
+            found = checked("target", labels_in, said=entry["target"])
+            given["target"], given["labels"] = found or (None, None)
+        if "split" in entry:
+            given["split"] = entry["split"]
         inputs = replace(usual, **given, origin=f"{one_line(path)}: {starts[index]}")
         for model in checked("model", _matches, said=entry["model"]) or ():
             if owner.setdefault(model, index) != index:
@@ -159,6 +165,10 @@ def _models(
                 problems.append((message, ["entry", index, "model"]))
             models[model] = inputs
     return models, problems
+
+
+def _data(folder: Path, said: str) -> Path | str:
+    return said if names_function(said) and not is_file(folder / said) else _file(folder, said)
 
 
 def _file(folder: Path, said: str) -> Path:

@@ -23,7 +23,8 @@ FLEET_TYPES = {"fleet-html": "draft-fleet.html", "fleet-json": "draft-fleet.json
 
 _OPTIONS: tuple[tuple[str, str, str], ...] = (
     # name, type of the ini value, help
-    ("target", "string", "name of the label column in the training data"),
+    ("target", "string", "name of the label column in the training data, or the file of the labels"),
+    ("split", "string", "how training rows were taken from the table: test_size=0.2, random_state=42, stratify"),
     ("domain", "paths", "TOML file that declares each column's domain (default: inferred from the data)"),
     (
         "policy",
@@ -71,8 +72,10 @@ def add_options(parser: pytest.Parser) -> None:
         action="append",
         default=None,
         metavar="PATH",
-        help="training data (CSV, Parquet, npz): once for all forests, or once for each",
+        help="training data (CSV, Parquet, npz), or the function of your project that returns them, as in "
+        "train:load_training_data: once for all forests, or once for each",
     )
+    group.addoption("--draft-data-files-only", action="store_true", default=None, help="refuse functions as data")
     group.addoption(
         "--draft-holdout",
         action="append",
@@ -148,7 +151,7 @@ def add_options(parser: pytest.Parser) -> None:
         group.addoption(f"--draft-{name}", default=None, type=types[kind], metavar=name.upper(), help=text)
         parser.addini(f"draft_{name}", text, type=kind, default=[] if kind == "paths" else None)  # type: ignore[arg-type]
     parser.addini("draft_forest", "model files to judge; may be globs", type="paths", default=[])
-    parser.addini("draft_data", "training data: once for all forests, or once for each", type="paths", default=[])
+    parser.addini("draft_data", "training data: once for all forests, or once for each", "paths", default=[])
     parser.addini("draft_holdout", "rows that were not trained on: once for all, or once for each", "paths", default=[])
     parser.addini(
         "draft_hardened_from", "files that these were hardened from: one for each; loaded", "paths", default=[]
@@ -182,7 +185,7 @@ def require_models(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
     ------
     pytest.UsageError
     """
-    given = [name for name in ("data", "target", "holdout") if config.getoption(f"draft_{name}") is not None]
+    given = [name for name in ("data", "target", "split", "holdout") if config.getoption(f"draft_{name}") is not None]
     own_tests = any(name.startswith("draft_") for item in items for name in getattr(item, "fixturenames", ()))
     if given and not own_tests and not is_active(config):
         raise pytest.UsageError(f"--draft-{given[0]}: no model is judged in this run: add --draft-forest FILE")

@@ -77,6 +77,7 @@ class GateSession:
         self._memo: dict[tuple[Case, Stamps, int | None, int | None], tuple[Examination, Reconstruction | None]] = {}
         self._in_memory: dict[int, object] = {}
         self._hooked: dict[Path, object] = {}
+        self._returned: dict[str, object] = {}
         self._aggregates: dict[tuple[Case, Stamps], Examination] = {}
         self.explained: dict[str, str] = {}  # why checks are inconclusive, and the first item that said so
         try:
@@ -145,6 +146,8 @@ class GateSession:
             artifact=str(forest),
             data=str(inputs.data) if inputs.data else None,
             target=inputs.target,
+            labels=str(inputs.labels) if inputs.labels else None,
+            split=inputs.split,
             domain=str(inputs.domain) if inputs.domain else None,
             holdout=str(inputs.holdout) if inputs.holdout else None,
             hardened_from=str(inputs.hardened_from) if inputs.hardened_from else None,
@@ -175,6 +178,10 @@ class GateSession:
 
         To its end; or, where that is given, until a policy's verdict is certain.
         """
+        if data is None and case.function is not None:
+            data = self._of_function(case.function, self._named(case.artifact, case.place))
+            if isinstance(data, str):
+                return replace(unexamined(case), solver_status="refused", reasons=(data,)), None
         given = data.value if isinstance(data, Unshown) else data
         to_its_end = (case, stamps(case), None if given is None else id(given), None)
         key = to_its_end if to_its_end in self._memo or enough is None else (*to_its_end[:-1], id(enough.policy))
@@ -237,6 +244,14 @@ class GateSession:
             hook = self._config.hook
             self._hooked[forest] = unshown(hook.pytest_draft_load_training_data(config=self._config, forest=forest))
         return self._hooked[forest]
+
+    def _of_function(self, function: str, name: str) -> object:
+        """Return what a function of the project returns, or why it does not; it is called once in this process."""
+        if function not in self._returned:
+            with shown(self._config, name) as listener:
+                heard = listener or self._shared.raise_if_interrupted
+                self._returned[function] = children.load(function, self.root, self.settings.memory, heard)
+        return self._returned[function]
 
     def _answers(self, examination: Examination) -> bool:
         """Return whether an examination decides every check of the policy, or its verdict for good."""

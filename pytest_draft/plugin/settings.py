@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_draft.errors import UsageError, known_are, one_line
+from pytest_draft.facts.case import names_function
 from pytest_draft.output import place_of
-from pytest_draft.plugin.inputs import NamedFiles, absolute, exists, expanded, is_file, policy_file
+from pytest_draft.plugin.inputs import NamedFiles, absolute, exists, expanded, is_file, labels_in, policy_file
 from pytest_draft.plugin.options import FLEET_TYPES, REPORT_TYPES, is_active, is_distributed, is_strict
 
 if TYPE_CHECKING:
@@ -101,6 +102,12 @@ def resolve(config: pytest.Config) -> Settings:
     if option.draft_compare is not None and not is_active(config):
         raise pytest.UsageError(
             "--draft-compare: no model is judged by name in this run: add --draft or --draft-forest"
+        )
+    functions = [inputs.data for inputs in (*models.values(), usual) if isinstance(inputs.data, str)]
+    if functions and option.draft_data_files_only:
+        raise pytest.UsageError(
+            f"--draft-data-files-only: {functions[0]} is code of the project, which this option keeps from running: "
+            "give a file, or leave it out (in the GitHub action: allow-code: true)"
         )
     scheduler = _scheduler(config)
     if scheduler is not None and any(inputs.hardened_from for inputs in models.values()):
@@ -195,7 +202,7 @@ def _given(config: pytest.Config, name: str) -> tuple[str, list[Path]]:
     value = config.getoption(f"draft_{name}")
     if value is not None:
         values = value if isinstance(value, list) else [value]
-        return f"--draft-{name.replace('_', '-')}", [config.invocation_params.dir / text for text in values]
+        return f"--draft-{name.replace('_', '-')}", [_folder(config, name) / text for text in values]
     return f"ini value draft_{name}", [Path(path) for path in config.getini(f"draft_{name}")]
 
 
@@ -220,9 +227,10 @@ def _models(config: pytest.Config) -> tuple[Mapping[Path, NamedFiles], NamedFile
     forests = list(dict.fromkeys(forests))
     names = ("data", "holdout", "hardened_from")
     data, holdout, raw = (_files(config, name, len(forests), from_manifest) for name in names)
-    target, domain, policy = _first(config, "target", None), _path(config, "domain"), _policy(config)
+    target, labels = _target(config)
+    split, domain, policy = _first(config, "split", None), _path(config, "domain"), _policy(config)
     each = [
-        NamedFiles(table, held, target, domain, policy, own)
+        NamedFiles(table, held, target, labels, split, domain, policy, own)
         for table, held, own in zip(data, holdout, raw, strict=True)
     ]
     usual = each[0]  # a project's own forest goes with the first data
@@ -235,11 +243,14 @@ def _models(config: pytest.Config) -> tuple[Mapping[Path, NamedFiles], NamedFile
     return manifest.models, usual, manifest
 
 
-def _files(config: pytest.Config, name: str, n_forests: int, from_manifest: bool) -> tuple[Path | None, ...]:
-    """Return the file of each forest: one that was given for all of them, or its own."""
+def _files(config: pytest.Config, name: str, n_forests: int, from_manifest: bool) -> tuple[Any, ...]:
+    """Return the file of each forest: one that was given for all of them, or its own; or a function for data."""
     origin, paths = _given(config, name)
+    found: list[Path | str] = []
     with _as_usage_error(origin):
-        found = [match for path in paths for match in expanded(path)]
+        for path in paths:
+            is_function = name == "data" and names_function(path.name) and not exists(path)
+            found += [path.name] if is_function and path.parent == _folder(config, name) else expanded(path)
     if len(found) < 2:
         return tuple(found or [None]) * max(n_forests, 1)
     if from_manifest:
@@ -271,22 +282,31 @@ def _path(config: pytest.Config, name: str) -> Path | None:
     return absolute(paths[0]) if paths else None
 
 
+def _folder(config: pytest.Config, name: str) -> Path:
+    """Return where the paths of an option are from: the working directory, or the ini file's for an ini value."""
+    is_of_ini = config.getoption(f"draft_{name}") is None and config.inipath is not None
+    return config.inipath.parent if is_of_ini else config.invocation_params.dir  # type: ignore[union-attr]
+
+
 def _policy(config: pytest.Config) -> Path | None:
     origin, paths = _given(config, "policy")
     if len(paths) != 1:
         return _path(config, "policy")
-    folder = config.invocation_params.dir
-    if config.option.draft_policy is None and config.inipath is not None:
-        folder = config.inipath.parent
     with _as_usage_error(origin):
-        return policy_file(folder, str(paths[0]))
+        return policy_file(_folder(config, "policy"), str(paths[0]))
+
+
+def _target(config: pytest.Config) -> tuple[str | None, Path | None]:
+    """Return the name of the label column, or the file of the labels."""
+    text = _first(config, "target", None)
+    with _as_usage_error("--draft-target" if config.option.draft_target is not None else "ini value draft_target"):
+        return (None, None) if text is None else labels_in(_folder(config, "target"), text)
 
 
 def _reports(config: pytest.Config) -> tuple[tuple[str, Path], ...]:
-    texts, folder, origin = config.option.draft_report, config.invocation_params.dir, "--draft-report"
+    texts, folder, origin = config.option.draft_report, _folder(config, "report"), "--draft-report"
     if texts is None:
         texts, origin = config.getini("draft_report"), "ini value draft_report"
-        folder = config.inipath.parent if config.inipath else folder
     reports = []
     for text in texts:
         kind, _, path = text.partition(":")

@@ -33,7 +33,7 @@ def stamps(case: Case) -> Stamps:
     The last, which nobody can set, shows a file that was put away and back, too.
     """
     found: list[tuple[int, int, int, int] | None] = []
-    for path in (case.artifact, case.data, case.domain, case.holdout, case.hardened_from):
+    for path in (case.artifact, case.data, case.labels, case.domain, case.holdout, case.hardened_from):
         try:
             status = Path(path).stat() if path is not None else None
         except OSError:  # reading it will say what is wrong

@@ -25,6 +25,7 @@ STAGES = {
     "queue": "waiting for a worker",
     "examined elsewhere": "examined by a worker",
     "start": "starting",
+    "load": "getting the training data from the project's own code",
     "read": "reading the files",
     "build": "listing what a row can be",
     "entropy": "measuring what the file leaves uncertain",

@@ -124,7 +124,9 @@ def more_time(examination: Examination, policy: str | None = None, whether: str 
     if case.data is None or case.effort is not None or not _can_be_typed(case, policy, case.holdout):
         return None
     words = ["python", "-m", "pytest", "--draft-forest", _from_here(case.artifact), "--draft-data"]
-    words += [_from_here(case.data), *(["--draft-target", case.target] if case.target else [])]
+    target = case.target if case.labels is None else _from_here(case.labels)
+    words += [case.function or _from_here(case.data), *(["--draft-target", target] if target else [])]
+    words += [] if case.split is None else ["--draft-split", case.split]
     words += [] if case.domain is None else ["--draft-domain", _from_here(case.domain)]
     words += [] if case.holdout is None else ["--draft-holdout", _from_here(case.holdout)]
     words += [] if case.hardened_from is None else ["--draft-hardened-from", _from_here(case.hardened_from)]
@@ -146,10 +148,18 @@ def commands(examination: Examination, policy: str | None = None) -> tuple[Comma
     Returns
     -------
     tuple of Command
-        Empty where they would not work: for other models, for data in memory, and for files that do not stay.
+        Empty where they would not work: for other models, for data that are not one file of training rows, and for
+        files that do not stay.
     """
     case, artifact = examination.case, examination.artifact
-    if case.data is None or artifact.privacy is not None or not _can_be_typed(case, policy):
+    if (
+        case.data is None
+        or case.function
+        or case.labels
+        or case.split
+        or artifact.privacy is not None
+        or not _can_be_typed(case, policy)
+    ):
         return ()
     path, kind = PurePath(case.artifact), artifact.kind or ""
     is_loaded = path.suffix in LOADED
@@ -174,7 +184,7 @@ def commands(examination: Examination, policy: str | None = None) -> tuple[Comma
 
 def _can_be_typed(case: Case, *more: str | None) -> bool:
     """Return whether all names in a command are as they are shown, and its model file stays where it is."""
-    names = (case.artifact, case.data, case.target, case.domain, case.adversary, *more)
+    names = (case.artifact, case.data, case.target, case.labels, case.split, case.domain, case.adversary, *more)
     stays = not any(part.startswith(GONE_SOON) for part in PurePath(case.artifact).parts)
     return stays and all(name is None or harmless(name, None) == name for name in names)
 

@@ -137,6 +137,8 @@ def test_every_input_is_an_argument_and_nothing_else_is(gate, noted):
         forest="a b.joblib\n  --version  \n\n*.joblib\n",
         data="a.csv\nb.csv\nc.csv",
         target="in come",
+        split="test_size=0.2, random_state=42, stratify",
+        allow_code="true",
         domain="d.toml",
         holdout="h.csv",
         policy="p.toml",
@@ -153,6 +155,7 @@ def test_every_input_is_an_argument_and_nothing_else_is(gate, noted):
         *("--draft-forest=a b.joblib", "--draft-forest=--version", "--draft-forest=*.joblib"),
         *("--draft-data=a.csv", "--draft-data=b.csv", "--draft-data=c.csv"),
         "--draft-target=in come",
+        "--draft-split=test_size=0.2, random_state=42, stratify",
         "--draft-domain=d.toml",
         "--draft-holdout=h.csv",
         "--draft-policy=p.toml",
@@ -168,7 +171,20 @@ def test_every_input_is_an_argument_and_nothing_else_is(gate, noted):
 def test_what_is_left_out_is_left_to_the_ini_file(gate, noted):
     gate("true")
     left = {argument.partition("=")[0] for argument in noted()[2:]}
-    assert left == {"--draft", "--draft-only", "--draft-strict", "--draft-report", "--junitxml"}
+    usual = {"--draft", "--draft-only", "--draft-strict", "--draft-report", "--junitxml"}
+    assert left == usual | {"--draft-data-files-only"}
+
+
+@pytest.mark.parametrize("allowed", ["false", "", "True", "yes", "true\n", "true"])
+def test_code_of_the_project_gets_the_data_only_where_that_is_allowed(gate, workspace, allowed):
+    code = "import pathlib\n\ndef load():\n    pathlib.Path('called').touch()\n"
+    (workspace / "train.py").write_text(code, encoding="utf-8")
+    (workspace / "a.joblib").write_bytes(b"no model")
+    ended = gate(forest="a.joblib", data="train:load", allow_code=allowed)
+    assert (ended.status, ended.outputs["verdict"]) == (1, "inconclusive")
+    assert (workspace / "called").exists() == (allowed == "true")
+    refusal = "is code of the project, which this option keeps from running: give a file"
+    assert (refusal in ended.summary) == (allowed != "true")
 
 
 PASSED = 'echo \'{"verdict": "passed", "results": [], "not_run": []}\' > draft-report/draft-report.json'
@@ -208,7 +224,7 @@ def test_a_mistake_of_usage_is_told_in_annotation_and_summary(gate):
 
 def test_inputs_and_what_is_printed_are_text_and_never_commands(gate, workspace, noted):
     hostile = "$(touch hacked) `touch hacked`; touch hacked' \" && touch hacked"
-    names = ("forest", "data", "target", "domain", "holdout", "policy", "adversary", "budget", "seed", "args")
+    names = ("forest", "data", "target", "split", "domain", "holdout", "policy", "adversary", "budget", "seed", "args")
     given = dict.fromkeys(names, hostile)
     ended = gate("printf '::error::planted'", **given, report_directory=f"{hostile}\nverdict=passed")
     assert ended.outputs["verdict"] == "inconclusive"
@@ -223,6 +239,7 @@ ADVICE = 'printf "a table" > draft-report/advice.md; printf "::error::planted"; 
 def test_advice_is_asked_for_by_the_inputs_of_the_gate_and_put_into_the_summary(gate, workspace, noted):
     (workspace / "draft-report").mkdir()
     (workspace / "a b.joblib").write_bytes(b"")
+    (workspace / "train.csv").write_bytes(b"")
     ended = gate(
         ADVICE,
         step_id="advise",
@@ -256,11 +273,14 @@ def test_advice_is_asked_for_by_the_inputs_of_the_gate_and_put_into_the_summary(
         {"forest": ""},
         {"data": "a.csv\nb.csv"},
         {"data": ""},
+        {"data": "train:load"},
         {"target": ""},
+        {"target": "a.csv"},
+        {"split": "test_size=0.2, random_state=42"},
     ],
 )
 def test_without_one_model_its_data_and_target_there_is_no_advice_but_a_line_that_says_so(gate, workspace, given):
-    for name in ("a.joblib", "b.joblib"):
+    for name in ("a.joblib", "b.joblib", "a.csv"):
         (workspace / name).write_bytes(b"")
     ended = gate("true", step_id="advise", **{"forest": "a.joblib", "data": "a.csv", "target": "y", **given})
     assert ended.status == 0

@@ -6,6 +6,7 @@ import argparse
 import importlib
 import io
 import json
+import shlex
 from collections import Counter
 from datetime import date
 
@@ -44,6 +45,7 @@ RUN_BELOW = {
     "how-to/policies": {"bash": 1, "toml": 4},
     "how-to/private-forests": {"python": 1, "bash": 1},
     "how-to/registry": {"bash": 1, "toml": 1, "yaml": 1},
+    "how-to/training-data": {"sh": 3, "python": 2},
     "how-to/trees-and-rule-lists": {"toml": 1},
     "README": {"bash": 2},
 }
@@ -94,6 +96,33 @@ def test_the_registry_is_read_as_it_stands(tmp_path, blocks):
         ("default", 2),
         ("left", 3),
     ]
+
+
+def test_the_ways_to_give_training_data_work_as_they_stand(pytester, blocks, monkeypatch):
+    random = np.random.default_rng(0)
+    people = pd.DataFrame(random.integers(0, 2, (100, 6)), columns=list("abcdef"))
+    people["income"] = np.where(people.sum(axis=1) + random.integers(0, 3, 100) > 4, "high", "low")
+    people.to_csv(pytester.path / "people.csv", index=False)
+    script, fixture = blocks("how-to/training-data", "python")
+    (pytester.path / "train.py").write_text(script)
+    assert pytester.runpython("train.py").ret == 0
+    made = {"__name__": "train"}
+    exec(script, made)
+    train = made["load_training_data"]()
+    train.drop(columns="income").to_csv(pytester.path / "X_train.csv", index=False)
+    train["income"].to_csv(pytester.path / "y_train.csv")
+    for command in blocks("how-to/training-data", "sh"):
+        result = pytester.runpytest_inprocess(*shlex.split(command)[1:], "--draft-report=json:report.json")
+        assert result.parseoutcomes().get("passed", 0) >= 3
+        (judged,) = json.loads((pytester.path / "report.json").read_text(encoding="utf-8"))["results"]
+        assert judged["data"]["rows"] == 80
+        assert not any("not trained on" in reason for reason in judged["reasons"])
+    pytester.makeconftest(fixture)
+    pytester.syspathinsert()
+    pytester.makepyfile("def test_data(draft_result): assert draft_result.metrics['n_rows'] == 80")
+    pytester.runpytest_inprocess("-o", "draft_forest=model.joblib", "-o", "draft_target=income").assert_outcomes(
+        passed=1
+    )
 
 
 def test_the_command_to_judge_a_registry_works_as_it_stands(released, blocks):

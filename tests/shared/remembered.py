@@ -20,7 +20,7 @@ from pytest_draft.isolation import Children
 from pytest_draft.plugin.cache import key_of
 from pytest_draft.policy.enough import Enough
 
-_FILES = ("artifact", "data", "domain", "holdout")
+_FILES = ("artifact", "data", "labels", "domain", "holdout")
 
 
 @dataclass
@@ -89,7 +89,8 @@ def key_of_files(case: Case, data: object, enough: Enough | None = None) -> str 
 
     None for no such.
     """
-    known, policy = key_of(case), None if enough is None else enough.policy
+    known = key_of(case if case.function is None else replace(case, data=None))
+    policy = None if enough is None else enough.policy
     ends = policy and (policy.rules, policy.severities, policy.waivers, policy.allow_inconclusive)
     try:
         given = hashlib.sha256(pickle.dumps(data) + repr(ends).encode()).hexdigest()
