@@ -153,6 +153,6 @@ def _why(
     searched = "" if found is None else found.in_words
     if data is None:
         return f"{refused}; {searched}; {SAVE}" if searched else str(refused)
-    stranger = unlike(forest, data.rows) if data.n_rows == forest.n_samples or forest.n_samples is None else None
+    stranger = unlike(replace(forest, n_samples=None), data.rows)
     said = f"{place_of(table.source)}: this forest was not trained on these rows"
     return "; ".join(part for part in (said, stranger, searched, SAVE) if part)
