@@ -69,6 +69,12 @@ class Table:
         """Of its columns, numbers where it has none."""
         return [str(name) for name in self.frame.columns]
 
+    @property
+    def as_written(self) -> pd.DataFrame:
+        """The table with `GAPS` as they are, for a model of the owner's own that takes them so."""
+        columns = [self.written.get(position, self.frame.iloc[:, position]) for position in range(self.frame.shape[1])]
+        return pd.concat(columns, axis=1) if self.written else self.frame
+
     def column(self, position: int, known: Collection[object] = ()) -> pd.Series[Any]:
         """Return a column, as it is written where one of the known values is among the `GAPS`."""
         as_written = position in self.written and any(_is_gap(value) for value in known)
