@@ -20,7 +20,8 @@ from pytest_draft.audit.copies import find_copies
 from pytest_draft.audit.known_data import KnownData, raw_columns_of
 from pytest_draft.audit.rare_categories import rarest_categories
 from pytest_draft.audit.single_values import single_values
-from pytest_draft.data import TrainingData
+from pytest_draft.data import Table, TrainingData
+from pytest_draft.data.tables import matched
 from pytest_draft.errors import one_line
 from pytest_draft.facts.contents import Copy, Place, SingleValues, StoredFacts, Vector
 from pytest_draft.timebox import TimeBox
@@ -69,7 +70,7 @@ def inspect_contents(
     """
     contents, model = artifact.contents, artifact.model
     n_arrays = sum(not stored.joined for stored in contents.arrays)
-    columns = raw_columns_of(given)
+    columns = _by_file_names(raw_columns_of(given), artifact)
     n_rows = (
         len(data.rows) if data is not None else max((len(column) for column in columns.values()), default=0) or None
     )
@@ -99,7 +100,9 @@ def inspect_contents(
             f"{apart:,} array{'s' * (apart != 1)} in the file could not be compared with the training data, which are "
             "not known: add --draft-data"
         )
-    rarest, missed = rarest_categories(artifact, columns, data)
+    written = given.written if isinstance(given, Table) else {}
+    texts: dict[object, AnyArray] = {column.name: column.to_numpy() for column in written.values()}
+    rarest, missed = rarest_categories(artifact, columns | _by_file_names(texts, artifact), data)
     doubts += missed
     return StoredFacts(
         arrays=n_arrays,
@@ -114,6 +117,13 @@ def inspect_contents(
         plain=artifact.account.plain,
         single_values=met,
     )
+
+
+def _by_file_names(columns: dict[object, AnyArray], artifact: Artifact) -> dict[object, AnyArray]:
+    """Return columns by the names that the file has for them, where it has some."""
+    encoder = artifact.encoder
+    wanted = (encoder and encoder.names) or artifact.model.feature_names or ()
+    return dict(zip(matched(list(map(str, columns)), wanted), columns.values(), strict=True)) if wanted else columns
 
 
 def _unexplained(artifact: Artifact, by_row: Sequence[Vector], columns: dict[object, AnyArray]) -> tuple[Place, ...]:

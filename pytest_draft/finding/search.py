@@ -473,7 +473,8 @@ class _Search:
                 name: one for name, one in table.targets.items() if one is not None and len(one) == len(table.frame)
             }
             targets = {name: one[way.rows] for name, one in fits.items()}
-        raw = Table(table.frame.iloc[way.rows], table.sha256, table.source, targets)
+        written = {position: column.iloc[way.rows] for position, column in table.written.items()}
+        raw = Table(table.frame.iloc[way.rows], table.sha256, table.source, targets, written)
         is_sure = mutations.pins_rows and settled.bits - self._cost(settled) >= self._enough
         what = "confirmed by the file, in this order"
         if not is_sure:
