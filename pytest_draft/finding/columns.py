@@ -49,16 +49,16 @@ class Candidate:
 
 
 def tidied(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a table in which cells that stand for nothing are missing, and columns of numbers hold numbers."""
+    """Return a table in which columns hold numbers whose other cells stand for nothing."""
     made = {}
     for name in frame.columns:
         column = frame[name]
         if column.dtype == object or isinstance(column.dtype, (pd.CategoricalDtype, pd.StringDtype)):
             column = column.astype(object)
             texts = column.map(lambda value: isinstance(value, str) and value.strip().lower() in _MISSING)
-            column = column.where(~texts.astype(bool))
+            present = column.notna() & ~texts.astype(bool)
             numbers = pd.to_numeric(column, errors="coerce")
-            if column.notna().any() and numbers.notna().sum() == column.notna().sum():
+            if present.any() and numbers.notna().sum() == present.sum():
                 column = numbers
         made[name] = column
     return pd.DataFrame(made, index=frame.index)

@@ -78,6 +78,8 @@ def cleanings(frame: pd.DataFrame, target: str | None, used: Iterable[str]) -> d
     add("drop_duplicates() and dropna()", np.asarray(first & present.all(axis=1)))
     if ids:
         add("drop_duplicates() without ids", ~frame.duplicated(few).to_numpy())
+    asked = frame.select_dtypes(object).isin(["?", " ?"]).to_numpy().any(axis=1)
+    add("rows without '?'", np.asarray(~asked & present.all(axis=1)))
     gaps = (~present).mean(axis=0)
     most = [int(position) for position in np.argsort(-gaps, kind="stable") if gaps[position] > 0]
     for number in range(1, len(most) + 1):

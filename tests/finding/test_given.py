@@ -28,8 +28,8 @@ def customers(seed, n_rows=400):
         {
             "Customer ID": [f"C{number:04d}" for number in range(n_rows)],
             "Age": random.normal(45, 12, n_rows).round().clip(18),
-            "Plan": random.choice(["basic", "plus", SECRET], n_rows),
-            "Level": random.choice(["none", "some", "much", "all", "more", "most"], n_rows),
+            "Plan": random.choice(["basic", "plus", "pro"], n_rows),
+            "Level": random.choice(["none", "some", SECRET, "all", "more", "most"], n_rows),
             "Monthly": random.gamma(3, 20, n_rows).round(2),
             "Joined": pd.Series(pd.date_range("2015-01-03", periods=n_rows, freq="3D")).dt.strftime("%d/%m/%Y"),
         }
@@ -55,12 +55,12 @@ def found(tmp_path):
     return of
 
 
-def encoded(table):
+def encoded(table, levels):
     made = table.drop(columns=["Customer ID", "Joined"]).assign(
         Month=pd.to_datetime(table.Joined, dayfirst=True).dt.month
     )
     made["Age"] = made.Age.fillna(made.Age.median())
-    made["Level"] = made.Level.map({"none": 0, "some": 1, "more": 2, "much": 3, "most": 4, "all": 5})
+    made["Level"] = made.Level.map({level: number for number, level in enumerate(levels)})
     made["Left"] = LabelEncoder().fit_transform(made.Left)
     return pd.get_dummies(made, columns=["Plan"])
 
@@ -69,7 +69,10 @@ def encoded(table):
 @pytest.mark.parametrize("kind", [RandomForestClassifier, GradientBoostingClassifier, LGBMClassifier])
 def test_split_and_encoding_of_a_script_are_found(found, seed, kind):
     table = customers(seed)
-    train, _ = train_test_split(encoded(table), test_size=0.25, random_state=seed)
+    levels = ("none", "some", "more", SECRET, "most", "all")  # an order of their own is found where rows are known
+    train, _ = train_test_split(
+        encoded(table, levels if kind is RandomForestClassifier else sorted(levels)), test_size=0.25, random_state=seed
+    )
     model = kind(random_state=1, **({"verbose": -1} if kind is LGBMClassifier else {}))
     rows = train.drop(columns="Left")
     given = found(model, rows, train.Left, table, "Left")
