@@ -88,7 +88,7 @@ def in_child(tmp_path, monkeypatch, set_aside, examined_anew):
 
 
 STAGES = {
-    "training_data": "inputs",
+    "rows_of": "inputs",
     "infer": "settled_domain",
     "grant": "inputs",
     "build_any": "counted",

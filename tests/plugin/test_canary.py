@@ -179,7 +179,7 @@ def test_no_value_is_shown_and_nothing_breaks_when_something_prints_before_the_g
     nothing_leaks(result)
 
 
-STAGES = ["training_data", "infer", "known_others", "build_any", "reconstruct", "identify", "evaluate"]
+STAGES = ["rows_of", "infer", "known_others", "build_any", "reconstruct", "identify", "evaluate"]
 
 
 @pytest.mark.nightly

@@ -300,7 +300,7 @@ def test_without_a_thread_it_is_inconclusive_and_the_next_run_works(
 @pytest.mark.parametrize("jump", [-86_400.0, None])
 def test_a_clock_that_jumps_changes_no_verdict(project, of_file, at_stage, monkeypatch, jump):
     at_stage(
-        "training_data",
+        "rows_of",
         f"""
         import itertools
         days, clock = itertools.count(), time.time
@@ -335,12 +335,12 @@ def test_with_little_address_space_it_is_judged_or_inconclusive(project, of_file
 
 
 def test_a_child_that_is_killed_as_it_reads_is_inconclusive_and_the_next_run_works(project, of_file, at_stage):
-    at_stage("training_data", "os.kill(os.getpid(), 9)")
+    at_stage("rows_of", "os.kill(os.getpid(), 9)")
     assert project.run(*of_file).ret == pytest.ExitCode.TESTS_FAILED
     result = project.result()
     assert (result["verdict"], result["solver_status"]) == ("inconclusive", "killed")
     assert left_over(project.path) == []
-    at_stage("training_data", "pass")
+    at_stage("rows_of", "pass")
     assert project.run(*of_file).ret == pytest.ExitCode.OK
 
 

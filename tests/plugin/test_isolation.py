@@ -222,7 +222,7 @@ def test_a_second_is_too_little_for_a_large_forest_and_inconclusive(inconclusive
 
 @pytest.mark.nightly
 def test_an_examination_that_overruns_its_time_box_is_ended(inconclusive, at_stage, monkeypatch):
-    at_stage("training_data", HANG)  # no search has begun that could end by itself before
+    at_stage("rows_of", HANG)  # no search has begun that could end by itself before
     monkeypatch.setattr(isolation, "GRACE_SECONDS", 0.5)
     result = inconclusive("--draft-budget=1")
     assert result["solver_status"] == "overran"
@@ -235,7 +235,7 @@ def test_an_examination_that_overruns_its_time_box_is_ended(inconclusive, at_sta
 def test_an_examination_whose_time_box_stands_still_while_code_is_compiled_does_not_overrun(
     project, at_stage, monkeypatch
 ):
-    at_stage("training_data", "from pytest_draft.timebox import CLOCK; CLOCK.stop(); time.sleep(2); CLOCK.go()")
+    at_stage("rows_of", "from pytest_draft.timebox import CLOCK; CLOCK.stop(); time.sleep(2); CLOCK.go()")
     monkeypatch.setattr(isolation, "GRACE_SECONDS", 0.5)
     project.judge("leaking.joblib", "--draft-budget=1")
     result = project.result()
@@ -245,7 +245,7 @@ def test_an_examination_whose_time_box_stands_still_while_code_is_compiled_does_
 
 @pytest.mark.nightly
 def test_an_examination_that_tells_nothing_new_while_code_is_compiled_is_ended(inconclusive, at_stage, monkeypatch):
-    at_stage("training_data", f"from pytest_draft.timebox import CLOCK; CLOCK.stop(); {HANG}")
+    at_stage("rows_of", f"from pytest_draft.timebox import CLOCK; CLOCK.stop(); {HANG}")
     monkeypatch.setattr(isolation, "COMPILE_SECONDS", 0.5)
     assert inconclusive("--draft-budget=2")["solver_status"] == "overran"
 
