@@ -265,7 +265,7 @@ def test_an_inconclusive_check_passes_when_the_policy_allows_it(project, policy)
 
 def test_a_failure_stands_when_the_policy_allows_what_is_inconclusive(project, policy):
     project.write("ours.toml", policy(1.0, top="allow_inconclusive = true"))
-    result = project.judge("leaking.joblib", "--draft-policy=ours.toml", data="strangers.csv")
+    result = project.judge("leaking.joblib", "--draft-policy=ours.toml", "--draft-full", data="strangers.csv")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert project.report()["verdict"] == "failed"
 

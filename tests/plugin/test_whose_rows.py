@@ -18,7 +18,7 @@ def test_other_rows_are_inconclusive_and_said_to_be_others(project, forest):
 @pytest.mark.parametrize("forest", ["leaking.joblib", "bagged.joblib"])
 def test_other_rows_fail_when_they_cross_a_budget_anyway(project, policy, forest):
     project.write("ours.toml", policy(1.0))
-    result = project.judge(forest, "--draft-policy=ours.toml", data="strangers.csv")
+    result = project.judge(forest, "--draft-policy=ours.toml", "--draft-full", data="strangers.csv")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     judged = project.result()
     assert judged["verdict"] == "failed"
