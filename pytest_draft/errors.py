@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
 
 from pytest_draft import foreign_text
@@ -36,6 +37,12 @@ def nearest_of(name: object, known: Iterable[str]) -> str:
     spelt = {one.lower(): one for one in known}
     nearest = difflib.get_close_matches(str(name).lower(), spelt, 1, 0.5)
     return "".join(f"; did you mean {one_line(spelt[one])!r}?" for one in nearest)
+
+
+def no_file(path: object, otherwise: str = "no such file; check the path") -> str:
+    """Say why nothing is at a path: it is a URL, whole or behind the folder that it was taken to be in."""
+    url = re.search(r"(?:^|[/\\])([a-z][a-z0-9+]+:[/\\].*)", str(path), re.IGNORECASE)
+    return otherwise if url is None else f"{one_line(url[1])!r} is a URL, which is not read: download the file first"
 
 
 class DraftError(Exception):

@@ -86,8 +86,8 @@ def _counted_by(forest: Forest, rows: Rows, labels: IntArray, timebox: TimeBox |
 OTHER_ROWS = "the given rows do not explain its leaves and thresholds, or there are too few of them"
 
 _RANDOM = (
-    "its thresholds were drawn between values of rows that were drawn: harden it again with python -m pytest_draft "
-    "harden and --data, which moves them"
+    "its thresholds were drawn between values of rows that were drawn: release what python -m pytest_draft harden "
+    "writes with --data, which moves them"
 )
 
 

@@ -160,6 +160,8 @@ class Contents:
     """Whether these are all that are covered."""
     names: tuple[tuple[str, ...], ...] = ()
     """Of columns that some object was fitted on."""
+    keys: dict[str, str] = field(default_factory=dict, repr=False)
+    """By the paths of objects, the keys that dictionaries have for them."""
 
 
 NOTHING = Contents()
@@ -183,7 +185,8 @@ def contents_of(root: object, budget: Budget, understood: frozenset[tuple[int, s
     """
     notes = _Notes(budget, understood)
     walk(root, notes.inside, budget)
-    return Contents(tuple(notes.arrays), frozenset(notes.sizes), tuple(notes.opaque), tuple(notes.learned))
+    found = (tuple(notes.arrays), frozenset(notes.sizes), tuple(notes.opaque), tuple(notes.learned))
+    return Contents(*found, keys=notes.keys)
 
 
 class _Notes:
@@ -197,6 +200,7 @@ class _Notes:
         self.learned: list[Stored] = []
         self.sizes: set[int] = set()
         self.opaque: list[str] = []
+        self.keys: dict[str, str] = {}
 
     def inside(self, path: str, value: object) -> Iterator[tuple[str, object]]:
         """Note a value, and return what is to be visited in it."""
@@ -205,6 +209,8 @@ class _Notes:
         elif isinstance(value, Array):
             yield from self._array(path, value)
         elif isinstance(value, Mapping):
+            objects = [(i, key) for i, (key, item) in enumerate(value.pairs) if isinstance(item, Record)]
+            self.keys.update({f"{path}[{index}]": key for index, key in objects if type(key) is str})
             yield from self._several(f"{path}(keys)", [key for key, _ in value.pairs])
             yield from self._several(path, [item for _, item in value.pairs])
         elif isinstance(value, (list, tuple)):

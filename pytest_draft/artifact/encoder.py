@@ -8,6 +8,7 @@ mean is `pytest_draft.data.encoding`.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Literal
 
 from pytest_draft.arrays import AnyArray, FloatArray, IntArray
@@ -17,6 +18,9 @@ SAME_TYPE = ""
 
 NO_CODE = -1
 """Stands for a value without a category, whose one-hot columns are all 0."""
+
+_ROUNDING = 1e-6
+"""What a scaler learns of scaled numbers is as near to 0 or 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +65,12 @@ class Scale:
     """Whether operands are cast to the column's type first."""
     clip: tuple[float, float] | None = None
     """Bounds of the result."""
+
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether it returns numbers as they are but for rounding: it was fitted on scaled ones."""
+        neutral = {"subtract": 0.0, "add": 0.0, "divide": 1.0, "multiply": 1.0}
+        return all(bool(abs(by - neutral[operation]).max() < _ROUNDING) for operation, by in self.operations)
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,6 +171,11 @@ class Column:
         return frozenset((self.source,)).union(*(factor.sources for factor in self.steps[0].factors))
 
     @property
+    def scales(self) -> tuple[Scale, ...]:
+        """Its steps that scale numbers."""
+        return tuple(step for step in self.steps if isinstance(step, Scale))
+
+    @property
     def is_product(self) -> bool:
         """Whether it is a product of columns, and so reveals none of them by itself."""
         return bool(self.steps) and isinstance(self.steps[0], Product)
@@ -196,6 +211,12 @@ class Encoder:
         if any(column.is_product for column in self.columns):
             return "which columns are products of which others is not used yet: whoever uses it gets closer"
         return None
+
+    def known(self, source: int) -> tuple[object, ...]:
+        """Return the values of a raw column that have a meaning of their own: categories, and what is missing."""
+        steps = [step for column in self.columns if column.source == source for step in column.steps]
+        of_encoders = [step.categories.values for step in steps if isinstance(step, (OneHot, Ordinal))]
+        return (*chain(*of_encoders), *(step.missing for step in steps if isinstance(step, (Fill, IsMissing))))
 
     def name(self, source: int) -> str:
         """Return the name of a raw column, ``x0`` and so on where the file has none."""

@@ -105,6 +105,8 @@ class Forest:
     """
     moved: bool = False
     """Whether thresholds in these gaps were moved to the shortest decimal there (``pytest_draft harden --data``)."""
+    scaled: str = ""
+    """What its file's scalers say of how its table was scaled: a sentence for whoever gave another one."""
     of_column: IntArray | None = None
     """Which of the columns here stands for each column of the file, where some repeat others and were left out
     (`pytest_draft.data.repeats`); None where they are the same.
@@ -328,6 +330,8 @@ class Artifact:
     """How the rows and labels that the model was trained on follow from those of the whole file."""
     places: tuple[str, ...] = ()
     """Where all models of the file stand; empty where there is but one."""
+    given: tuple[str, ...] = ()
+    """Those of them that were fitted before they were given to a model that fits copies of them."""
 
     @property
     def forest(self) -> Forest:

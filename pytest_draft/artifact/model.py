@@ -47,6 +47,7 @@ class View:
     unjudged: Unjudged = ALONE
     origin: Origin = ORIGINAL
     places: tuple[str, ...] = ()
+    given: tuple[str, ...] = ()
 
 
 def view(root: object, budget: Budget, place: str | None = None) -> View:
@@ -97,6 +98,7 @@ def view(root: object, budget: Budget, place: str | None = None) -> View:
         transformers.not_covered or model.not_covered or booster.not_covered,
         origin=model.origin if booster.held_back is None else model.origin.then(booster.held_back),
         places=places if len(places) > 1 else (),
+        given=tuple(one.place for one in models if one.given) if len(places) > 1 else (),
     )
     records = [part.record for part in parts]
     judged = [estimator.record, *(part.record for part in inner)]
@@ -110,7 +112,20 @@ def view(root: object, budget: Budget, place: str | None = None) -> View:
         opaque=(*contents.opaque, *inside_booster.opaque),
         learned=(*contents.learned, *inside_booster.learned),
     )
-    return replace(found, contents=contents)
+    return replace(found, contents=contents, model=replace(forest, scaled=_scaled(encoder, contents)))
+
+
+def _scaled(encoder: Encoder | None, contents: Contents) -> str:
+    """Return what scalers in front of a forest or beside it say of how its table was scaled."""
+    if encoder is None:
+        beside = [one.does for one in contents.transformers if isinstance(one.does, Encoder)]
+        names = {name for does in beside if all(column.scales for column in does.columns) for name in does.transformers}
+        scalers = " and ".join(with_article(name) for name in sorted(names))
+        return f" There is {scalers} beside the forest: give the table as transform() returns it" if names else ""
+    scales = [step for column in encoder.columns for step in column.scales]
+    if not scales or not all(step.changes_nothing for step in scales):
+        return ""
+    return " Its scaler changes nothing (it has learned 0 and 1): fit() was given a table that was scaled already"
 
 
 def _read(estimator: Object, budget: Budget) -> tuple[BoosterModel, list[Object]]:

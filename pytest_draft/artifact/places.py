@@ -120,6 +120,8 @@ class FoundModel:
     """How its rows and labels follow from the file's."""
     not_covered: str | None = None
     """Why that is not known; None where it is."""
+    given: bool = False
+    """Whether it was given to what is around it, which fits copies."""
 
     @property
     def place(self) -> str:
@@ -225,7 +227,8 @@ class _PlaceWalk:
                 raise UnsupportedArtifactError(
                     f"it holds more than {_MAX_MODELS} models: save them in several files, and judge each"
                 )
-            self.found.append(FoundModel(holder, way.wrappers, way.transformers, way.origin, way.not_covered))
+            of_way = (way.wrappers, way.transformers, way.origin, way.not_covered, way.given)
+            self.found.append(FoundModel(holder, *of_way))
             return
         if key in _INSIDE:
             self._into_model(holder, way)

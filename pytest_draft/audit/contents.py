@@ -20,7 +20,7 @@ from pytest_draft.audit.copies import find_copies
 from pytest_draft.audit.known_data import KnownData, raw_columns_of
 from pytest_draft.audit.rare_categories import rarest_categories
 from pytest_draft.audit.single_values import single_values
-from pytest_draft.data import TrainingData
+from pytest_draft.data import Table, TrainingData
 from pytest_draft.errors import one_line
 from pytest_draft.facts.contents import Copy, Place, SingleValues, StoredFacts, Vector
 from pytest_draft.timebox import TimeBox
@@ -69,7 +69,8 @@ def inspect_contents(
     """
     contents, model = artifact.contents, artifact.model
     n_arrays = sum(not stored.joined for stored in contents.arrays)
-    columns = raw_columns_of(given)
+    renamed = {} if data is None else data.renamed
+    columns = {renamed.get(str(name), name): column for name, column in raw_columns_of(given).items()}
     n_rows = (
         len(data.rows) if data is not None else max((len(column) for column in columns.values()), default=0) or None
     )
@@ -99,7 +100,9 @@ def inspect_contents(
             f"{apart:,} array{'s' * (apart != 1)} in the file could not be compared with the training data, which are "
             "not known: add --draft-data"
         )
-    rarest, missed = rarest_categories(artifact, columns, data)
+    written = given.written if isinstance(given, Table) else {}
+    texts = {renamed.get(str(column.name), column.name): column.to_numpy() for column in written.values()}
+    rarest, missed = rarest_categories(artifact, columns | texts, data)
     doubts += missed
     return StoredFacts(
         arrays=n_arrays,

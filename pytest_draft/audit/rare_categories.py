@@ -16,7 +16,7 @@ from pytest_draft.artifact.rule_list import RuleList
 from pytest_draft.data import TrainingData
 from pytest_draft.data.known import finder
 from pytest_draft.errors import one_line
-from pytest_draft.facts.contents import CLASSES, COLUMN_NAMES, Rarest
+from pytest_draft.facts.contents import ALONE, CLASSES, COLUMN_NAMES, Rarest
 
 __tracebackhide__ = True  # in a module's globals it covers all its frames, a dataclass's __init__ too
 
@@ -51,26 +51,58 @@ def rarest_categories(
     found: list[Rarest] = []
     doubts: list[str] = []
     of_encoders = [one for one in artifact.contents.arrays if one.categories and len(one.shape) == 1]
-    lists = [(one_line(stored.path), tuple(stored.values().tolist())) for stored in of_encoders]
+    lists = [(stored.path, tuple(stored.values().tolist())) for stored in of_encoders]
     classes = artifact.model.classes or ()
     if data is not None and classes != tuple(range(len(classes))):
         rarest = int(min(filter(None, np.bincount(data.labels))))
         found.append(Rarest(CLASSES, rarest, rarest))
-    for path, known in (*lists, (CLASSES, () if data is not None else classes)) if columns else ():
+    for at, known in (*lists, (CLASSES, () if data is not None else classes)) if columns else ():
+        path = one_line(at)
         sources = encoded.get(repr(known), set())
         known_to_be_of = sources & set(columns)
         if not sources and known == tuple(range(len(known))):
             continue
         rows = [_rows_by_value(columns[name], known) for name in (known_to_be_of or columns)]
         most = max(len(times) for times in rows)
-        if not most or (sources and data is not None and not data.by_encoder):
+        if sources and (not most or (data is not None and not data.by_encoder)):
             doubts.append(f"the values of {path} are in no column of the data: give the raw table")
+            continue
+        if not most:
+            if lowest := _rarest_codes(artifact, at, len(known), data):
+                found.append(Rarest(path, min(lowest), max(lowest)))
+            else:
+                doubts.append(f"the values of {path} are in no column of the data: {ALONE}")
             continue
         lowest = [int(times.min()) for times in rows if len(times) == most]
         found.append(Rarest(path, min(lowest), min(lowest) if known_to_be_of else max(lowest)))
     if (named := _rarest_name(artifact, columns, data)) is not None:
         found.append(Rarest(COLUMN_NAMES, named, named))
     return found, doubts
+
+
+def _rarest_codes(artifact: Artifact, path: str, n_values: int, data: TrainingData | None) -> list[int]:
+    """Return how many rows have the rarest code in each column that can hold the codes of an encoder beside a model.
+
+    It is the column that has the encoder's own key or name. Else it can be any of whole numbers below the number of
+    values, of which there are half at least: an encoder may know values of rows that were held back.
+    """
+    owner, _, attribute = path.rpartition(".")
+    does = next((one.does for one in artifact.contents.transformers if one.path == owner), None)
+    steps = [step for column in does.columns for step in column.steps] if isinstance(does, Encoder) else []
+    if data is None or any(isinstance(step, OneHot) for step in steps):
+        return []
+    of_encoder = (
+        does.names[int(attribute[:-1].rpartition("[")[2])] if isinstance(does, Encoder) and does.names else None
+    )
+    tables = [np.unique(column[~np.isnan(column)], return_counts=True) for column in (*data.rows.T, data.labels)]
+    for name in (of_encoder, artifact.contents.keys.get(owner)):
+        if name in data.columns and len((held := tables[data.columns.index(name)])[0]) <= n_values:
+            return [int(held[1].min())]
+    return [
+        int(times.min())
+        for codes, times in tables
+        if np.isin(codes, np.arange(n_values)).all() and 2 * len(codes) >= n_values
+    ]
 
 
 def _rarest_name(artifact: Artifact, columns: dict[object, AnyArray], data: TrainingData | None) -> int | None:

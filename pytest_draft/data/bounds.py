@@ -69,7 +69,9 @@ def require_csv(content: bytes, where: str, n_columns: int | None = None) -> Non
     """
     ends = [end for end in (content.find(b"\n"), content.find(b"\r")) if end > 0]
     if n_columns is None:
-        n_columns = content.count(b",", 0, min(ends, default=len(content))) + 1
+        n_columns = (
+            max(content.count(mark, 0, min(ends, default=len(content))) for mark in (b",", b";", b"\t", b"|")) + 1
+        )
     require_shape(max(content.count(b"\n"), content.count(b"\r")), n_columns, where)
 
 

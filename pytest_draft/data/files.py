@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from pytest_draft.bounded import opened
 from pytest_draft.data.bounds import require_size
-from pytest_draft.errors import DataError, one_line
+from pytest_draft.errors import DataError, no_file, one_line
 
 __tracebackhide__ = True  # in a module's globals it covers all its frames, a dataclass's __init__ too
 
@@ -44,7 +44,7 @@ def content(source: str) -> bytes:
                 return file.read()
             problem = "not a regular file"
     except FileNotFoundError:
-        problem = "no such file; check the path"
+        problem = no_file(source)
     except IsADirectoryError:
         problem = "not a regular file"
     except ValueError:

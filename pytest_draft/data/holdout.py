@@ -13,7 +13,7 @@ from pytest_draft.artifact.encoder import Encoder
 from pytest_draft.data.encoding import encode
 from pytest_draft.data.files import place_of
 from pytest_draft.data.labels import class_indices, target_numbers
-from pytest_draft.data.tables import Table, require_distinct
+from pytest_draft.data.tables import Table, lacking, matched, require_distinct
 from pytest_draft.data.training import TrainingData, encoded_columns
 from pytest_draft.errors import DataError, one_line
 
@@ -68,11 +68,11 @@ def holdout_of(
     """
     where = f"holdout {place_of(table.source)}"
     require_distinct(table.frame, where)
-    names = [str(column) for column in table.frame.columns]
+    names = table.names
     if encoder is not None and data.by_encoder:
         sources = range(encoder.n_inputs) if encoder.names is None else encoder.sources
         positions = _positions(table, names, tuple(map(encoder.name, sources)), target, where)
-        raw = {source: table.frame.iloc[:, position] for source, position in zip(sources, positions, strict=True)}
+        raw = {s: table.column(position, encoder.known(s)) for s, position in zip(sources, positions, strict=True)}
         rows = encode(encoder, raw, where)
     else:
         positions = _positions(table, names, data.columns, target, where)
@@ -106,6 +106,7 @@ def _answers(
 
 def _positions(table: Table, names: list[str], wanted: tuple[str, ...], target: str | None, where: str) -> list[int]:
     """Return where the table holds each column that the training data have."""
+    names = matched(names, wanted, target)
     position_of = {name: position for position, name in enumerate(names)}
     missing = [name for name in wanted if name not in position_of]
     if not missing:
@@ -114,9 +115,5 @@ def _positions(table: Table, names: list[str], wanted: tuple[str, ...], target: 
     numbered = wanted == tuple(f"x{index}" for index in range(len(wanted)))
     if len(features) == len(wanted) and (numbered or not any(isinstance(c, str) for c in table.frame.columns)):
         return features
-    first = ", ".join(repr(one_line(name, 60)) for name in missing[:3])
-    raise DataError(
-        f"{where}: {len(missing)} of the {len(wanted)} columns of the training data are missing: {first}"
-        + (", ..." if len(missing) > 3 else "")
-        + "; encode the holdout as the training data are"
-    )
+    lacks = lacking(names, wanted, target, "of the training data")
+    raise DataError(f"{where}: {lacks}; encode the holdout as the training data are")

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import io
+import math
 import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pytest_draft.arrays import AnyArray
+from pytest_draft.arrays import AnyArray, FloatArray, IntArray
 from pytest_draft.data.bounds import require_csv, require_npz, require_parquet, require_shape, ungzipped
 from pytest_draft.data.files import NUMBER, content, parsed
 from pytest_draft.errors import DataError, one_line
@@ -28,7 +31,19 @@ _PANDAS = tuple(int(part) for part in pd.__version__.split(".")[:2])
 _EXACT: dict[str, Any] = {} if _PANDAS >= (3, 1) else {"float_precision": "round_trip"}
 _FORMATS = "give .csv, .csv.gz, .parquet or .npz"
 _WITH_COMMAS = "save it with commas between columns and points in numbers"
-_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+_SAMPLE = 2**16
+"""Bytes of a CSV file by which it is known what parts its columns."""
+
+_NUMBER = re.compile(NUMBER.pattern.replace(r"\.", "[.,]"))
+"""A number with a decimal point or comma."""
+
+_MOST_NAMED = 20
+"""Columns that are named in a message."""
+
+GAPS = {"?": "'?'", "-": "'-'", "na": "'na'", "": "blanks"}
+"""Cells that mean that a value is missing where all others of their column are numbers, and how messages name them."""
+
 _PICKLES = (".pkl", ".pickle", ".joblib", ".dill", ".cloudpickle")
 
 
@@ -46,6 +61,36 @@ class Table:
     """For ``.npz`` files: every array besides the features, by name; None in place of an array that holds Python
     objects, which are not read. None for other files: there the labels are a column of `frame`.
     """
+    written: Mapping[int, pd.Series[Any]] = field(default_factory=dict)
+    """The columns of numbers in which some of `GAPS` stand, by position, as they are written."""
+
+    @property
+    def names(self) -> list[str]:
+        """Of its columns, numbers where it has none."""
+        return [str(name) for name in self.frame.columns]
+
+    def taken(self, rows: IntArray) -> Table:
+        """Return some of its rows, by their positions, in any order."""
+        n_rows, targets = len(self.frame), None
+        if self.targets is not None:
+            targets = {
+                name: array[rows] if array is not None and array.shape[:1] == (n_rows,) else array
+                for name, array in self.targets.items()
+            }
+        written = {position: column.iloc[rows].reset_index(drop=True) for position, column in self.written.items()}
+        return replace(self, frame=self.frame.iloc[rows].reset_index(drop=True), targets=targets, written=written)
+
+    def column(self, position: int, known: Collection[object] = ()) -> pd.Series[Any]:
+        """Return a column, as it is written where one of the known values is among the `GAPS`."""
+        as_written = position in self.written and any(_is_gap(value) for value in known)
+        return self.written[position] if as_written else self.frame.iloc[:, position]
+
+    def gaps(self, position: int, known: Collection[object] = ()) -> str:
+        """Say how many cells of a column are taken as missing by what stands in them; empty for none."""
+        as_numbers = position in self.written and self.column(position, known) is not self.written[position]
+        cells = [cell for cell in self.written[position] if _is_gap(cell)] if as_numbers else []
+        named = " or ".join(sorted({GAPS[cell.strip().lower()] for cell in cells}))
+        return f"{named} in {len(cells):,} of {len(self.frame):,} cells" if cells else ""
 
     def __repr__(self) -> str:
         n_rows, n_columns = self.frame.shape
@@ -58,8 +103,9 @@ def read_table(path: str | os.PathLike[str]) -> Table:
     Parameters
     ----------
     path : path-like
-        A regular file, recognised by its suffix: ``.csv`` (comma, UTF-8, with a header line), ``.csv.gz``,
-        ``.parquet``, or ``.npz`` with an array ``X`` of shape (n_rows, n_columns), optionally its names
+        A regular file, recognised by its suffix: ``.csv``, ``.tsv`` or ``.tab`` (UTF-8 with a header line; commas,
+        semicolons, tabs or bars between columns), the same with ``.gz``, ``.parquet``, or
+        ``.npz`` with an array ``X`` of shape (n_rows, n_columns), optionally its names
         as a 1-D array ``columns`` or ``feature_names``, and the labels as an array of any other name.
 
     Raises
@@ -72,50 +118,51 @@ def read_table(path: str | os.PathLike[str]) -> Table:
     where = one_line(source)
     read = _reader(source)
     read_bytes = content(source)
-    frame, targets = read(read_bytes, where)
+    frame, targets, commas = read(read_bytes, where)
     if not len(frame):
         raise DataError(f"{where}: no rows; give a table that has some")
     require_distinct(frame, where)
-    return Table(frame, hashlib.sha256(read_bytes).hexdigest(), source, targets)
+    frame, written = _with_numbers(frame, where, commas=commas)
+    return Table(frame, hashlib.sha256(read_bytes).hexdigest(), source, targets, written)
 
 
-_Reader = Callable[[bytes, str], "tuple[pd.DataFrame, dict[str, AnyArray | None] | None]"]
+_Read = tuple[pd.DataFrame, "dict[str, AnyArray | None] | None", bool]
+"""A table, the arrays beside it, and whether its texts can be numbers with decimal commas."""
+
+_Reader = Callable[[bytes, str], _Read]
 
 
 def _reader(source: str) -> _Reader:
     """Return the function that parses a file of this suffix."""
     name = source.lower()
-    if name.endswith(".csv"):
+    if name.endswith((".csv", ".tsv", ".tab")):
         return _read_csv
-    if name.endswith(".csv.gz"):
+    if name.endswith((".csv.gz", ".tsv.gz", ".tab.gz")):
         return _read_csv_gz
     if name.endswith((".parquet", ".pq")):
         return _read_parquet
     if name.endswith(".npz"):
         return _read_npz
-    if name.endswith((".tsv", ".tab", ".tsv.gz")):
-        raise DataError(f"{one_line(source)}: tables with tabs are not read; {_WITH_COMMAS}, as .csv")
     if name.endswith(_PICKLES):
         raise DataError(f"{one_line(source)}: pickles are not read; {_FORMATS}")
     raise DataError(f"{one_line(source)}: not a table of a known kind; {_FORMATS}")
 
 
-def _read_csv_gz(content: bytes, where: str) -> tuple[pd.DataFrame, None]:
+def _read_csv_gz(content: bytes, where: str) -> _Read:
     return _read_csv(parsed(lambda: ungzipped(content, where), where, lambda _: "not a readable gzip file"), where)
 
 
-def _read_csv(content: bytes, where: str) -> tuple[pd.DataFrame, None]:
+def _read_csv(content: bytes, where: str) -> _Read:
     require_csv(content, where)
+    mark = _separator(content, where)
     # The header is read by itself, as text: pandas would rename duplicates silently.
     first = parsed(
-        lambda: pd.read_csv(io.BytesIO(content), header=None, nrows=1, dtype=str, keep_default_na=False),
+        lambda: pd.read_csv(io.BytesIO(content), sep=mark, header=None, nrows=1, dtype=str, keep_default_na=False),
         where,
         _csv_problem,
     )
     header = [str(name) for name in first.iloc[0]]
     require_csv(content, where, len(header))
-    if len(header) == 1 and (apart := next((name for mark, name in _SEPARATORS.items() if mark in header[0]), None)):
-        raise DataError(f"{where}: line 1 has {apart} and no comma; {_WITH_COMMAS}")
     require_distinct_names([name for name in header if name], where)
     numbered = ([str(index) for index in range(start, start + len(header))] for start in (0, 1))
     if header not in numbered and all(NUMBER.fullmatch(name.strip()) for name in header):
@@ -126,10 +173,88 @@ def _read_csv(content: bytes, where: str) -> tuple[pd.DataFrame, None]:
             # Rows longer than the header: with index_col=False pandas only warns, without it the first
             # column silently becomes the index and all names shift.
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            frame: pd.DataFrame = pd.read_csv(io.BytesIO(content), index_col=False, low_memory=False, **_EXACT)
+            frame: pd.DataFrame = pd.read_csv(
+                io.BytesIO(content), sep=mark, index_col=False, low_memory=False, **_EXACT
+            )
         return frame
 
-    return parsed(parse, where, _csv_problem), None
+    return parsed(parse, where, _csv_problem), None, mark != ","
+
+
+def _separator(content: bytes, where: str) -> str:
+    """Return what parts the columns of a CSV file: of what stands in its first line, what parts the next ones alike.
+
+    Raises
+    ------
+    DataError
+        Where several do, or the lines differ and none of it are commas.
+    """
+    parted = parsed(lambda: _parted(content), where, _csv_problem)
+    alike = [mark for mark, widths in parted.items() if len(widths) == 1]
+    if len(alike) == 1 or not parted or (not alike and "," in parted):  # the parser says which line differs
+        return alike[0] if alike else ","
+    named = " and ".join(_SEPARATORS[mark] for mark in alike or parted)
+    why = "and all lines can be parted at each of them" if alike else "and other lines have other numbers of them"
+    raise DataError(f"{where}: line 1 has {named}, {why}; {_WITH_COMMAS}, and quotes around texts")
+
+
+def _parted(content: bytes) -> dict[str, set[int]]:
+    """Return how many fields lines have by each mark that parts the first one."""
+    beginning, parted = content[:_SAMPLE].decode("utf-8-sig", "replace"), dict[str, set[int]]()
+    for mark in _SEPARATORS:
+        lines = csv.reader(io.StringIO(beginning, newline=""), delimiter=mark)
+        widths = [len(line) for line in lines if "".join(line).strip()]
+        if widths and widths[0] > 1:
+            parted[mark] = {widths[0], *(widths if len(content) <= _SAMPLE else widths[:-1])}
+    return parted
+
+
+def _with_numbers(frame: pd.DataFrame, where: str, *, commas: bool) -> tuple[pd.DataFrame, dict[int, pd.Series[Any]]]:
+    """Return a table with numbers in place of texts that are numbers but for `GAPS` and, where allowed, decimal commas.
+
+    Returns
+    -------
+    frame : pandas.DataFrame
+        With NaN for a gap.
+    written : dict of pandas.Series
+        The columns with gaps as they were, by position.
+    """
+    columns = {position: frame.iloc[:, position] for position in range(frame.shape[1])}
+    written: dict[int, pd.Series[Any]] = {}
+    pointed, with_commas = False, False
+    for position, column in columns.items():
+        if not pd.api.types.is_string_dtype(column.dtype):
+            pointed |= commas and column.dtype.kind == "f" and bool((column % 1 > 0).any())
+            continue
+        codes, distinct = pd.factorize(column)
+        texts = list(distinct)
+        if (numbers := _numbers(texts, commas=commas)) is None:
+            continue
+        columns[position] = pd.Series(np.append(numbers, math.nan)[codes], frame.index)
+        with_commas |= any("," in text for text in texts)
+        if any(map(_is_gap, texts)):
+            written[position] = column
+    if with_commas and pointed:
+        raise DataError(f"{where}: numbers have decimal commas in some columns and points in others; {_WITH_COMMAS}")
+    if with_commas or written:
+        frame = pd.concat(columns, axis=1).set_axis(frame.columns, axis=1)
+    return frame, written
+
+
+def _numbers(texts: list[object], *, commas: bool) -> FloatArray | None:
+    """Return the numbers that texts are, NaN for `GAPS`; None where some are neither, or no text has to be changed."""
+    if not all(isinstance(text, str) and (_is_gap(text) or _NUMBER.fullmatch(text.strip())) for text in texts):
+        return None
+    numbers = ["nan" if _is_gap(text) else str(text).strip() for text in texts]
+    marks = {mark for mark in ",." if any(mark in number for number in numbers)}
+    refused = "," in marks and not (commas and marks == {","})
+    if refused or {*numbers} == {"nan"} or not ("nan" in numbers or marks == {","}):
+        return None
+    return np.array([float(number.replace(",", ".")) for number in numbers])
+
+
+def _is_gap(cell: object) -> bool:
+    return isinstance(cell, str) and cell.strip().lower() in GAPS
 
 
 def _csv_problem(error: Exception) -> str:
@@ -150,7 +275,7 @@ def _csv_problem(error: Exception) -> str:
     return f"cannot be parsed as CSV ({type(error).__name__})"
 
 
-def _read_parquet(content: bytes, where: str) -> tuple[pd.DataFrame, None]:
+def _read_parquet(content: bytes, where: str) -> _Read:
     def problem(error: Exception) -> str:
         if isinstance(error, ImportError):
             return "reading Parquet needs pyarrow: pip install 'pytest-draft[parquet]'"
@@ -160,10 +285,10 @@ def _read_parquet(content: bytes, where: str) -> tuple[pd.DataFrame, None]:
         require_parquet(content, where)
         return pd.read_parquet(io.BytesIO(content), engine="pyarrow")
 
-    return parsed(parse, where, problem), None
+    return parsed(parse, where, problem), None, False
 
 
-def _read_npz(content: bytes, where: str) -> tuple[pd.DataFrame, dict[str, AnyArray | None]]:
+def _read_npz(content: bytes, where: str) -> _Read:
     def parse() -> dict[str, AnyArray | None]:
         arrays: dict[str, AnyArray | None] = {}
         require_npz(content, where)
@@ -194,7 +319,7 @@ def _read_npz(content: bytes, where: str) -> tuple[pd.DataFrame, dict[str, AnyAr
     require_shape(len(features), features.shape[1], where)
     index = _npz_names(arrays, features.shape[1], where)
     frame = parsed(lambda: pd.DataFrame(features, columns=index), where, lambda _: "array 'X' does not hold numbers")
-    return frame, arrays
+    return frame, arrays, False
 
 
 def _require_text(array: AnyArray) -> None:
@@ -228,6 +353,44 @@ def as_text(array: AnyArray) -> AnyArray:
 def is_index(name: str) -> bool:
     """Return whether a column is by its name the index of a data frame, which ``to_csv`` writes without one."""
     return name == "index" or name.startswith("Unnamed: ")
+
+
+def plain(name: str) -> str:
+    """Return a name without what is written in many ways: blanks, signs between words, and case."""
+    return re.sub(r"(?<!\d)\.|\.(?!\d)|-(?!\d)|[\s_,:;/\\()\[\]{}'\"]", "", name).casefold()
+
+
+def matched(names: Sequence[str], wanted: Collection[str], target: str | None = None) -> list[str]:
+    """Return the names of a table's columns, with those that are wanted for such as are the same but for their signs.
+
+    A name stays as it is where it is wanted or the target's, and where it could be another's or another could be its.
+    """
+    held = set(names)
+    spare = Counter(plain(name) for name in names if name not in wanted and name != target)
+    lacking = Counter(plain(name) for name in wanted if name not in held)
+    alone = {plain(name): name for name in wanted if name not in held and lacking[plain(name)] == 1}
+    free = {name for name in names if name not in wanted and name != target and spare[plain(name)] == 1}
+    return [alone.get(plain(name), name) if name in free else name for name in names]
+
+
+def lacking(names: Sequence[str], wanted: Sequence[str], target: str | None, whose: str) -> str:
+    """Say which of the columns that are wanted a table lacks, and which it has besides where line 1 surely has names.
+
+    Parameters
+    ----------
+    whose : str
+        Whose the columns that are wanted are, for the message.
+    """
+    missing = [name for name in wanted if name not in set(names)]
+    said = f"{len(missing)} of the {len(wanted)} columns {whose} are missing: {_quoted(missing)}"
+    besides = [name for name in names if name not in set(wanted) and name != target]
+    are_names = target in names or len(missing) < len(wanted)
+    return said + (f"; the table has {_quoted(besides)} besides" if besides and are_names else "")
+
+
+def _quoted(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(repr(one_line(name, 60)) for name in names[:_MOST_NAMED]) + more
 
 
 def require_distinct(frame: pd.DataFrame, where: str) -> None:

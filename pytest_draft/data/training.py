@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
@@ -22,7 +22,7 @@ from pytest_draft.data.decoding import encoded_names
 from pytest_draft.data.encoding import encode
 from pytest_draft.data.files import IN_MEMORY, parsed, place_of
 from pytest_draft.data.labels import class_indices, target_numbers
-from pytest_draft.data.tables import Table, is_index, require_distinct
+from pytest_draft.data.tables import Table, is_index, lacking, matched, plain, require_distinct
 from pytest_draft.errors import DataError, LabelError, nearest_of, one_line
 
 __tracebackhide__ = True  # in a module's globals it covers all its frames, a dataclass's __init__ too
@@ -30,6 +30,8 @@ __tracebackhide__ = True  # in a module's globals it covers all its frames, a da
 _DECIMAL_COMMA = r"\s*[+-]?\d+,\d+\s*"
 _NUMBERS = (bool, int, float, Decimal, np.bool_, np.integer, np.floating)
 Model = Forest | RuleList
+
+_MOST_NOTES = 20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,6 +62,10 @@ class TrainingData:
     """Whether the file's own transformers made the rows of a raw table."""
     targets: FloatArray | None = None
     """Shape (n_rows,). A regressor's, to compare with what its file tells of them; None where the table has none."""
+    gaps: Mapping[str, str] = field(default_factory=dict)
+    """How many cells of a column were taken as missing by what stands in them, in words."""
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    """The file's names of columns that have others in the table, which differ in signs and case alone, by these."""
 
     def __post_init__(self) -> None:
         for name, array, dtype, ndim in (
@@ -88,6 +94,13 @@ class TrainingData:
             f"TrainingData({self.n_rows} rows, {self.n_columns} columns, "
             f"{one_line(self.source)}{sha256}, values not shown)"
         )
+
+    @property
+    def notes(self) -> list[str]:
+        """What was read otherwise than it is written."""
+        taken = [f"column {one_line(table)!r} taken for {one_line(own)!r}" for table, own in self.renamed.items()]
+        gaps = [f"column {one_line(name)!r} holds {cells}: taken as missing" for name, cells in self.gaps.items()]
+        return [*taken[:_MOST_NOTES], *gaps[:_MOST_NOTES]]
 
     @property
     def n_rows(self) -> int:
@@ -178,12 +191,17 @@ def whole_data(
     if encoder is not None and raw is not None:
         at, label_position = raw
         positions, names = [at[source] for source in encoder.sources], model.feature_names or encoded_names(encoder)
-        rows = encode(encoder, {source: table.frame.iloc[:, position] for source, position in at.items()}, where)
+        rows = encode(encoder, {s: table.column(position, encoder.known(s)) for s, position in at.items()}, where)
+        taken = {encoder.name(s): (position, encoder.known(s)) for s, position in at.items()}
     else:
         positions, label_position, names = _selected(table, model, target)
         rows = encoded_columns(table.frame, positions, names, where)
+        taken = {name: (position, ()) for name, position in zip(names, positions, strict=True)}
+    gaps = {name: cells for name, (position, known) in taken.items() if (cells := table.gaps(position, known))}
+    written = {table.names[position]: name for name, (position, _) in taken.items()}
+    renamed = {column: name for column, name in written.items() if column != name and plain(column) == plain(name)}
     if isinstance(model, RuleList):
-        _require_missing_covered(rows, np.zeros(len(rows), dtype=np.int64), names, model, where)
+        _require_missing_covered(rows, np.zeros(len(rows), dtype=np.int64), names, model, where, gaps)
         tests = model.resolved(names)
         _require_seen_alike(tests, rows, [table.frame.iloc[:, positions[column]] for column in tests.tested], where)
     indices, targets = np.zeros(len(rows), dtype=np.int64), None
@@ -191,17 +209,18 @@ def whole_data(
     if model.classes is None:
         apart = (table.targets or {}).get(target or "y")
         if label_position is not None:
-            targets = target_numbers(table.frame.iloc[:, label_position], len(rows))
+            targets = target_numbers(table.column(label_position), len(rows))
         elif apart is not None:
             targets = target_numbers(apart, len(rows))
     else:
-        labels = _label_array(table, target) if label_position is None else table.frame.iloc[:, label_position]
         classes = model.classes if origin.classes is None else origin.classes
+        labels = _label_array(table, target) if label_position is None else table.column(label_position, classes)
         indices = class_indices(labels, classes, _word(model), len(rows), where)
     rows.flags.writeable = indices.flags.writeable = False
     used = {label_position, *positions}
     unused = tuple(str(column) for position, column in enumerate(table.frame.columns) if position not in used)
-    return TrainingData(rows, indices, names, table.sha256, table.source, unused, raw is not None, targets)
+    of_file = (names, table.sha256, table.source, unused, raw is not None)
+    return TrainingData(rows, indices, *of_file, targets, gaps, renamed)
 
 
 def raw_rows(table: Table, model: Model, target: str | None, encoder: Encoder) -> Rows:
@@ -236,7 +255,7 @@ def _rows_of_model(data: TrainingData, origin: Origin, model: Model) -> Training
         data = replace(data, rows=rows, labels=labels, targets=targets)
     if int(data.labels.max()) >= model.n_classes:
         raise DataError(f"{where}: a label is not an index into the {_word(model)}'s {model.n_classes} classes")
-    _require_missing_covered(data.rows, data.labels, data.columns, model, where)
+    _require_missing_covered(data.rows, data.labels, data.columns, model, where, data.gaps)
     return data
 
 
@@ -269,10 +288,9 @@ def labels_of(table: Table, model: Model, target: str | None = None, encoder: En
     """Return the labels as a table has them, shape (n_rows,), whether or not its other columns are the model's."""
     if table.targets is not None and (target or "y") in table.targets:
         return _label_array(table, target)
-    columns = _column_names(table, model, target)
     inputs = (model.feature_names, model.n_features) if encoder is None else (encoder.names, encoder.n_inputs)
-    position = _label_position(table, columns, model, target, inputs)
-    return None if position is None else table.frame.iloc[:, position].to_numpy()
+    position = _label_position(table, matched(table.names, inputs[0] or (), target), model, target, inputs)
+    return None if position is None else table.column(position, model.classes or ()).to_numpy()
 
 
 def _word(model: Model) -> str:
@@ -285,18 +303,24 @@ def _require_fit(data: TrainingData, model: Model) -> None:
     if model.n_features not in (None, data.n_columns):
         raise DataError(f"{where}: {data.n_columns} columns, but the {_word(model)} takes {model.n_features}")
     if isinstance(model, RuleList):
-        _require_missing_covered(data.rows, data.labels, data.columns, model, where)
+        _require_missing_covered(data.rows, data.labels, data.columns, model, where, data.gaps)
         _require_tested(model, data.columns, where)
 
 
 def _require_missing_covered(
-    rows: NDArray[np.float32], labels: IntArray, names: tuple[str, ...], model: Model, where: str
+    rows: NDArray[np.float32],
+    labels: IntArray,
+    names: tuple[str, ...],
+    model: Model,
+    where: str,
+    gaps: Mapping[str, str],
 ) -> None:
     """Refuse missing values that the model cannot have seen, or whose counts say nothing, by the first column."""
     missing = np.isnan(rows).sum(axis=0)
     if missing.any():
         first = int(np.argmax(missing > 0))
         found = f"{where}: column {one_line(names[first])!r} has {int(missing[first])} missing values"
+        found += f" ({gaps[names[first]]})" if names[first] in gaps else ""
         if isinstance(model, RuleList):
             raise DataError(f"{found}, which rule lists do not take; give the data as it was trained on")
         require_missing_covered(model, found, rows, labels)
@@ -346,31 +370,13 @@ def _require_seen_alike(
                 )
 
 
-def _column_names(table: Table, model: Model, target: str | None) -> list[str]:
-    """Return the names of a table's columns, as the model has them: LightGBM writes ``_`` in place of blanks.
-
-    A name stays as it is where the model has that one, where the model has not the other one, or where that could be
-    another column's, too.
-    """
-    columns = [str(column) for column in table.frame.columns]
-    is_lightgbm = isinstance(model, Forest) and model.kind.startswith(("LGBM", "LightGBM"))
-    if not is_lightgbm or model.feature_names is None:
-        return columns
-    known = set(model.feature_names)
-    written = [name if name in known or name == target else name.replace(" ", "_") for name in columns]
-    times = Counter(written)
-    return [
-        other if other in known and times[other] == 1 else name for name, other in zip(columns, written, strict=True)
-    ]
-
-
 def _selected(table: Table, model: Model, target: str | None) -> tuple[list[int], int | None, tuple[str, ...]]:
     """Return the features' positions in the model's order, the label column's, and the features' names.
 
     The label's position is None where the labels are an array of their own, or not needed.
     """
     where = place_of(table.source)
-    columns = _column_names(table, model, target)
+    columns = matched(table.names, model.feature_names or (), target)
     label = None
     if table.targets is None or (target or "y") not in table.targets:
         label = _label_position(table, columns, model, target, (model.feature_names, model.n_features))
@@ -378,14 +384,9 @@ def _selected(table: Table, model: Model, target: str | None) -> tuple[list[int]
     named = any(isinstance(table.frame.columns[position], str) for position in others)
     if named and model.feature_names is not None:
         position_of = {columns[position]: position for position in others}
-        missing = [name for name in model.feature_names if name not in position_of]
-        if missing:
-            first = ", ".join(repr(one_line(name, 60)) for name in missing[:3])
-            raise DataError(
-                f"{where}: {len(missing)} of the {_word(model)}'s {model.n_features} columns are missing: {first}"
-                + (", ..." if len(missing) > 3 else "")
-                + f"; give the data encoded as the {_word(model)} was trained"
-            )
+        if set(model.feature_names).difference(position_of):
+            lacks = lacking(columns, model.feature_names, target, f"of the {_word(model)}")
+            raise DataError(f"{where}: {lacks}; give the data encoded as the {_word(model)} was trained")
         return [position_of[name] for name in model.feature_names], label, model.feature_names
     if model.n_features not in (None, len(others)):
         raise DataError(
@@ -405,22 +406,27 @@ def _raw_selected(
 ) -> tuple[dict[int, int], int | None] | None:
     """Return the positions of the columns that transformers take, by theirs, and the label column's.
 
-    None where the table is encoded already. The label's position is None as in `_selected`.
+    None where the table is encoded already: its names are those of the encoded columns, or it has none. The label's
+    position is None as in `_selected`.
     """
-    columns = _column_names(table, model, target)
+    needed = {encoder.name(source) for source in encoder.sources}
+    columns = matched(table.names, needed, target)
     apart = table.targets is not None and (target or "y") in table.targets
     label_is_column = not apart and (target is not None or model.classes is not None)
     given = len(columns) - label_is_column
-    needed = {encoder.name(source) for source in encoder.sources}
     by_name = encoder.names is not None and any(isinstance(column, str) for column in table.frame.columns)
-    missing = sorted(needed.difference(columns)) if by_name else []
-    if missing or not (by_name or given == encoder.n_inputs):
-        if given == model.n_features or (model.feature_names and not set(model.feature_names).difference(columns)):
+    if needed.difference(columns) if by_name else given != encoder.n_inputs:
+        others = [name for name in columns if name != target]
+        as_many = given == model.n_features and (not by_name or _names_encoded(others, encoder))
+        if as_many or (model.feature_names and not set(model.feature_names).difference(table.names)):
             return None
-        lacks = f": {one_line(missing[0], 60)!r} is missing" if missing else ""
+        lacks = f"the file's transformers take {encoder.n_inputs} columns, and the table has {given}"
+        if by_name:
+            wanted = [encoder.name(source) for source in encoder.sources]
+            lacks = lacking(columns, wanted, target, "that the file's transformers take")
         raise DataError(
-            f"{place_of(table.source)}: the file's transformers take other columns ({len(needed)}; the table has "
-            f"{given}){lacks}; give the raw table, or the {model.n_features} columns that they make of it"
+            f"{place_of(table.source)}: {lacks}; give the raw table, or the {model.n_features} columns that they make "
+            "of it, numbered or named by get_feature_names_out()"
         )
     features = encoder.names and tuple(name for name in encoder.names if name in needed or name != target)
     label = None if apart else _label_position(table, columns, model, target, (features, encoder.n_inputs))
@@ -429,6 +435,19 @@ def _raw_selected(
     position_of = {name: position for position, name in enumerate(columns) if position != label}
     names = enumerate(encoder.names or ())
     return {source: position_of[name] for source, name in names if name in position_of}, label
+
+
+def _names_encoded(names: Sequence[str], encoder: Encoder) -> bool:
+    """Return whether names are those of encoded columns, each of which has a raw one's in it; or numbers, so none."""
+    numbers = [re.fullmatch(r"\D*(\d{1,9})", name) for name in names]
+    if all(numbers) and [int(match[1]) for match in numbers if match] in (
+        [*range(first, first + len(names))] for first in (0, 1)
+    ):
+        return True
+    return len(names) == len(encoder.columns) and all(
+        any(plain(encoder.name(source)) in plain(name) for source in column.sources)
+        for name, column in zip(names, encoder.columns, strict=True)
+    )
 
 
 def _label_position(

@@ -6,14 +6,15 @@ forest pass, because an exact reconstruction of other rows is far from it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
 
-from pytest_draft.arrays import FloatArray, IntArray, Rows
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.counts.exact import solve_exactly
 from pytest_draft.attack.counts.occupancy import LeafDraws
@@ -26,7 +27,7 @@ from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.reconstruct import log_posterior
 from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
-from pytest_draft.errors import InfeasibleError, OutOfTimeError, one_line
+from pytest_draft.errors import InfeasibleError, OutOfTimeError, listed, one_line
 from pytest_draft.evaluate.threshold_check import missed_splits
 from pytest_draft.facts.identity import Identity
 from pytest_draft.facts.reconstruction import Reconstruction
@@ -219,19 +220,41 @@ def unlike(forest: Forest, rows: Rows) -> str | None:
     rows : ndarray of float32, shape (n_rows, n_columns)
         All given ones.
     """
+    said = []
     if forest.n_samples is not None and len(rows) != forest.n_samples:
-        return f"{forest.trained_on}, and the data have {len(rows):,}: give the rows it was trained on"
+        said.append(f"{forest.trained_on}, and the data have {len(rows):,}: give the rows it was trained on")
     feature = np.concatenate([tree.feature[tree.left >= 0] for tree in forest.trees])
     threshold = np.concatenate([tree.threshold[tree.left >= 0] for tree in forest.trees])
-    for column in np.unique(feature):
-        name = repr(one_line(forest.feature_names[column])) if forest.feature_names else f"column {column}"
-        values, tested = rows[:, column], threshold[feature == column]
-        present = values[~np.isnan(values)]
-        if len(present) and not ((tested >= present.min()) & (tested < present.max())).any():
-            return f"no threshold on {name} lies among its values: was it scaled or encoded differently before fit()?"
-        if empty := len(values) - len(present):
-            return f"{name} is empty in {empty:,} row{'s' * (empty != 1)}: was it filled before fit()?"
-    return None
+    tests = {int(column): threshold[feature == column] for column in np.unique(feature)}
+    least, most = (bound.reduce(rows.astype(np.float64), axis=0) for bound in (np.fmin, np.fmax))
+    outside = [c for c, tested in tests.items() if most[c] >= least[c] and not _among(tested, least[c], most[c]).any()]
+    names = forest.feature_names
+    name_of = {c: f"column {c}" if names is None else repr(one_line(names[c])) for c in tests}
+    if outside and names is None and _fit_in_another_order(tests, least, most):
+        said.append("thresholds lie among the values of other columns: is the order of the columns that of fit()?")
+    elif outside:
+        named = f"{listed([name_of[c] for c in outside])} lies among the values there ({len(outside)} of {len(tests)}"
+        asked = "tested columns): was the table scaled or encoded differently before fit()?"
+        said.append(f"no threshold on {named} {asked}{forest.scaled}")
+    gaps = {c: int(n_gaps) for c in tests if (n_gaps := np.isnan(rows[:, c]).sum()) and c not in outside}
+    said += [
+        f"{name_of[c]} is empty in {n:,} row{'s' * (n != 1)}: was it filled before fit()?" for c, n in gaps.items()
+    ][:1]
+    return "; ".join(said) or None
+
+
+def _among(tested: FloatArray, least: float, most: float) -> BoolArray:
+    """Return which thresholds have values of a column on both sides."""
+    found: BoolArray = (tested >= least) & (tested < most)
+    return found
+
+
+def _fit_in_another_order(tests: Mapping[int, FloatArray], least: FloatArray, most: FloatArray) -> bool:
+    """Return whether each column's thresholds all lie among the values of a column of its own in some other order."""
+    fits = np.ones((len(least), len(least)), dtype=np.bool_)
+    for column, tested in tests.items():
+        fits[column] = (tested.min() >= least) & (tested.max() < most)
+    return bool(fits[linear_sum_assignment(fits, maximize=True)].all())
 
 
 def identify_values(

@@ -32,7 +32,7 @@ from pytest_draft.data import (
 )
 from pytest_draft.data.individuals import inliers, record_share
 from pytest_draft.domain import Domain
-from pytest_draft.errors import ArtifactError, DataError, NotCoveredError, one_line
+from pytest_draft.errors import ArtifactError, DataError, NotCoveredError, listed, one_line
 from pytest_draft.evaluate.significance import rows_drawn
 from pytest_draft.evaluate.stripped_identity import with_draws
 from pytest_draft.examine.limits import SEEDS_SHARE, SMALL
@@ -184,6 +184,8 @@ def open_files(case: Case, given: object, record: FlowRecord, *, search: bool = 
         record.doubt(
             f"one of {len(artifact.places)} models in the file, which are judged one by one: an attacker can combine "
             "what they tell of the same rows, so none of them passes; save each in a file of its own, and release one"
+            + f"; {listed(artifact.given)}: given after fit, and kept beside its copy: give sklearn.base.clone() of it"
+            * bool(artifact.given)
         )
     if artifact.encoder is not None and artifact.encoder.unused is not None:
         record.doubt(artifact.encoder.unused)
@@ -204,7 +206,7 @@ def open_files(case: Case, given: object, record: FlowRecord, *, search: bool = 
             if found.note is not None and box is not None:
                 record.note(found.note)
                 record.limits.note_clock(box, "search for the training rows")
-            record.note(*artifact.origin.in_words)
+            record.note(*artifact.origin.in_words, *data.notes)
             facts_of_data = DataFacts(data.source, data.sha256, data.n_rows, data.n_columns, data.unused)
             record.facts = replace(record.facts, data=facts_of_data)
     except Exception as error:  # what stands in the file stands there, whatever becomes of the data
@@ -339,12 +341,11 @@ def _with_seeds(artifact: Artifact, case: Case, record: FlowRecord) -> tuple[Art
     if sought.random_state is None:
         if sought.tried:
             record.note(
-                f"its seeds were removed; none of {sought.tried:,} numbers that were tried was found to be its "
-                "random_state"
+                f"it holds no seeds; none of {sought.tried:,} numbers that were tried was found to be its random_state"
             )
         return artifact, sought
     record.note(
-        f"its seeds were removed, but its random_state can be found again from {sought.source}: "
+        f"it holds no seeds, but its random_state can be found again from {sought.source}: "
         f"{sought.random_state} (among {sought.tried:,} numbers that were tried); train it with random_state=None"
     )
     if not sought.draws_known:

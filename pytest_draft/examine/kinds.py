@@ -91,8 +91,7 @@ def _(observation: NodeCounts, inputs: Inputs) -> Kind:
         return Kind(Stripped)
     if forest.draws.drawn and forest.distinct is None:
         raise NotCoveredError(
-            "the numbers of different rows were removed from the file: without them, numeric columns are not covered "
-            "yet"
+            "the file does not hold the numbers of different rows: without them, numeric columns are not covered yet"
         )
     if informed:
         return Kind(InformedOfValues)

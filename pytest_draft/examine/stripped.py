@@ -99,8 +99,8 @@ class Stripped(Attack):
         if self._problem.states is not None and not thresholds_only_mark_gaps(forest, self._inputs.domain, data.rows):
             reasons.append("what thresholds on numeric columns say of the values next to them")
         told = (
-            f"the attack does not use yet {one}: whoever does gets closer; harden the model with python -m "
-            "pytest_draft harden and --data or, where that was done, judge it as it was trained, with smaller trees"
+            f"the attack does not use yet {one}: whoever does gets closer; release what python -m pytest_draft harden "
+            "writes of the estimator with --data or, if this is it, smaller trees as they were trained"
             for one in reasons
         )
         return replace(found, reasons=(*found.reasons, *told))

@@ -136,7 +136,7 @@ class StoredFacts:
             named = _named(self.kept)
             return (
                 f"the file keeps training rows, as such objects do: {named}; replace it by one that keeps none (a "
-                f"linear model, a forest), or save the forest alone ({HOW_ALONE})"
+                f"linear model, a forest), or {ALONE}"
             )
         if self.unexplained:
             remedy = _ANEW if all(place.anew for place in self.unexplained) else _DELETED
@@ -144,8 +144,8 @@ class StoredFacts:
         return None
 
 
-HOW_ALONE = "docs/how-to/pipelines.md, what stands beside a forest"
-_DELETED = f"delete it, or save the forest alone ({HOW_ALONE})"
+ALONE = "save the forest alone (docs/how-to/pipelines.md, what stands beside a forest)"
+_DELETED = f"delete it, or {ALONE}"
 _ANEW = (
     "anything could be hidden there: write the model anew (python -m pytest_draft harden MODEL NEW.joblib --level "
     "none, or a library's own format by that library)"

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 from pytest_draft.data.files import parsed
 from pytest_draft.data.tables import Table, read_table
-from pytest_draft.errors import DataError, UsageError, known_are, one_line
+from pytest_draft.errors import DataError, UsageError, known_are, no_file, one_line
 from pytest_draft.hardening.level import DEFAULT, level_of
 from pytest_draft.hardening.model import NO_BOOSTER, hardened_through
 from pytest_draft.hardening.result import Hardened
@@ -133,7 +133,7 @@ def _loaded(reader: Callable[[Any], Any], file: Path | BinaryIO, path: Path) -> 
 
     def problem(error: Exception) -> str:
         if isinstance(error, FileNotFoundError):
-            return "no such file; check the path"
+            return no_file(path)
         if isinstance(error, ModuleNotFoundError):
             missing = one_line((error.name or "a module").partition(".")[0], 60)
             return f"loading it needs {missing}, which is not installed: install it, or do this where it was trained"
@@ -173,7 +173,7 @@ def _require_writable(place: Path, source: Path | None, force: bool) -> None:
     if place.suffix not in SUFFIXES:
         raise UsageError(f"{where}: {known_are(place.suffix or place.name, SUFFIXES)}")
     if source is not None and not source.exists():
-        raise DataError(f"{one_line(source)}: no such file; check the path")
+        raise DataError(f"{one_line(source)}: {no_file(source)}")
     if source is not None and not source.is_file():
         raise DataError(f"{one_line(source)}: not a regular file")
     if not place.parent.is_dir():

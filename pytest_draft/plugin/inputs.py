@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import glob
 import os
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_draft.errors import UsageError, one_line
+from pytest_draft.errors import UsageError, no_file, one_line
 
 
 @dataclass(frozen=True)
@@ -56,11 +55,8 @@ def expanded(path: Path) -> list[Path]:
     found = [path] if exists(path) else []
     if glob.has_magic(str(path)):  # also where a file has this very name: it must not hide those that are meant
         found = list(dict.fromkeys((*found, *matching(str(path)))))
-    if not found and (url := re.search(r"(?:^|[/\\])[a-z][a-z0-9+]+:[/\\]", str(path))):
-        named = str(path)[url.start() :].lstrip(os.sep)
-        raise UsageError(f"{named!r} is a URL, which is not read: download the file first")
     if not found:
-        raise UsageError(f"no file matches {str(path)!r}")
+        raise UsageError(no_file(path, f"no file matches {str(path)!r}"))
     for match in found:
         if match.is_dir():
             raise UsageError(f"{str(match)!r} is a folder: name a file in it, or all as {str(match / '*')!r}")
@@ -145,7 +141,7 @@ def policy_file(folder: Path, name: str) -> Path:
 
         return shipped_policy(path.name)
     if not is_file(path):
-        raise UsageError(f"there is no file {str(path)!r}")
+        raise UsageError(no_file(path, f"there is no file {str(path)!r}"))
     return absolute(path)
 
 

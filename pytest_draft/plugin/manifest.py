@@ -15,7 +15,7 @@ from typing import Any
 
 from pytest_draft.bounded import content, what_failed
 from pytest_draft.documents import Problem, all_located, toml, violations
-from pytest_draft.errors import UsageError, one_line
+from pytest_draft.errors import UsageError, no_file, one_line
 from pytest_draft.facts.case import names_function
 from pytest_draft.plugin.inputs import NamedFiles, absolute, exists, is_file, labels_in, matching, policy_file
 
@@ -174,7 +174,8 @@ def _data(folder: Path, said: str) -> Path | str:
 def _file(folder: Path, said: str) -> Path:
     found = folder / said
     if not is_file(found):
-        raise UsageError(f"there is no file {one_line(found)}: correct the path, which is relative to the manifest")
+        otherwise = f"there is no file {one_line(found)}: correct the path, which is relative to the manifest"
+        raise UsageError(no_file(said, otherwise))
     return absolute(found)
 
 
@@ -185,9 +186,8 @@ def _matches(folder: Path, said: str) -> list[Path]:
         pattern = str(Path(glob.escape(str(folder))) / said)
         found += [match for match in matching(pattern) if not match.is_dir()]
     if not found:
-        raise UsageError(
-            f"no file matches {one_line(folder / said)}: correct the path, which is relative to the manifest"
-        )
+        otherwise = f"no file matches {one_line(folder / said)}: correct the path, which is relative to the manifest"
+        raise UsageError(no_file(said, otherwise))
     for match in found:
         if not is_file(match):
             raise UsageError(f"{one_line(match)} is not a regular file: remove it, or name the files one by one")

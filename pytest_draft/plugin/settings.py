@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_draft.errors import UsageError, known_are, one_line
+from pytest_draft.errors import UsageError, known_are, no_file, one_line
 from pytest_draft.facts.case import names_function
 from pytest_draft.output import place_of
 from pytest_draft.plugin.inputs import NamedFiles, absolute, exists, expanded, is_file, labels_in, policy_file
@@ -278,7 +278,7 @@ def _path(config: pytest.Config, name: str) -> Path | None:
     if len(paths) > 1:
         raise pytest.UsageError(f"{origin}: give one file, not {len(paths)}")
     if paths and not is_file(paths[0]):
-        raise pytest.UsageError(f"{origin}: there is no file {str(paths[0])!r}")
+        raise pytest.UsageError(f"{origin}: {no_file(paths[0], f'there is no file {str(paths[0])!r}')}")
     return absolute(paths[0]) if paths else None
 
 

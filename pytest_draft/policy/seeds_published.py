@@ -26,7 +26,7 @@ def check(artifact: ArtifactFacts, thresholds: Thresholds) -> Outcome:
     if found.found is not None:
         return Outcome(
             "failed",
-            f"the file's seeds were removed, but its random_state can be guessed: {found.found}; "
+            f"the file holds no seeds, but its random_state can be guessed: {found.found}; "
             f"each seed that follows from it {_REPLAYS[found.draws]}",
             f"train it with random_state=None and remove the seeds again{remains}",
         )

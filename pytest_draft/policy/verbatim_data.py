@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pytest_draft.facts.contents import (
+    ALONE,
     CLASSES,
     COLUMN_NAMES,
     SPLIT_POINTS,
@@ -112,7 +113,7 @@ def _judge_categories(rarest: tuple[Rarest, ...], least: int) -> Outcome:
             return Outcome(
                 "inconclusive",
                 f"several columns can be the one that {possible.path} was fitted on, and only in some of them as many "
-                f"rows have each value as {asked.removesuffix(f' asks for at least {least:,}')} asks for",
+                f"rows have each value as {asked.removesuffix(f' asks for at least {least:,}')} asks for: {ALONE}",
             )
     return Outcome("passed", f"each value that the file names is in enough training rows; {asked}")
 

@@ -269,7 +269,11 @@ def test_rows_that_are_no_training_rows_are_told_in_words_of_the_table(attacked)
     scaled[:, tested] = 10 * rows[:, tested] + 5
     empty[:3, tested] = np.nan
     named = f"column {tested}" if forest.feature_names is None else repr(forest.feature_names[tested])
-    assert unlike(forest, scaled).startswith(f"no threshold on {named} lies among its values: was it scaled")
+    of_all = len({int(column) for tree in forest.trees for column in tree.feature if column >= 0})
+    outside = f"lies among the values there (1 of {of_all} tested columns): was the table scaled or encoded differently"
+    assert unlike(forest, scaled) == f"no threshold on {named} {outside} before fit()?"
+    assert unlike(replace(forest, scaled=" Look."), scaled).endswith("fit()? Look.")
     assert unlike(forest, empty) == f"{named} is empty in 3 rows: was it filled before fit()?"
     if forest.n_samples is not None:
         assert unlike(forest, rows[1:]).endswith("and the data have 39: give the rows it was trained on")
+        assert "give the rows it was trained on; no threshold on" in unlike(forest, scaled[1:])

@@ -47,25 +47,30 @@ def test_a_folder_is_told_as_one(project, one_line_error):
     assert "is a folder: name a file in it, or all as " in error
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "told"),
-    [
-        ("a.csv", "c1;c2;label\n1;2;x\n", "line 1 has semicolons and no comma; save it with commas"),
-        (
-            "a.csv",
-            "c1;c2;label\n1,5;2,5;x\n",
-            "line 1 has semicolons and no comma; save it with commas between columns",
-        ),
-        ("a.csv", "c1\tc2\tlabel\n1,5\t2\tx\n", "line 1 has tabs and no comma; save it with commas"),
-        ("a.tsv", "c1\tc2\tlabel\n1\t2\tx\n", "tables with tabs are not read; save it with commas"),
-    ],
-)
-def test_a_table_with_other_separators_is_told_as_one(project, name, text, told):
-    project.write(name, text)
-    result = project.judge("leaking.joblib", data=name)
+def test_a_table_that_can_be_parted_in_two_ways_is_told_as_one(project):
+    project.write("a.csv", "c1,c2;label\n1,5;x\n")
+    result = project.judge("leaking.joblib", data="a.csv")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    assert told in result.stdout.str()
+    assert "line 1 has commas and semicolons, and all lines can be parted at each of them" in result.stdout.str()
     assert "1,5" not in result.stdout.str()
+
+
+@pytest.mark.parametrize(("name", "mark"), [("a.csv", ";"), ("a.csv", "|"), ("a.tsv", "\t")])
+def test_the_verdict_on_a_table_with_other_separators_is_that_on_the_one_with_commas(project, name, mark):
+    project.judge("leaking.joblib")
+    expected = project.result()
+    project.write(name, (project.path / "train.csv").read_text().replace(",", mark))
+    project.judge("leaking.joblib", data=name)
+    found = project.result()
+    assert [check["sentence"] for check in found["checks"]] == [check["sentence"] for check in expected["checks"]]
+    assert found["metrics"] == expected["metrics"]
+
+
+@pytest.mark.parametrize("option", ["data", "holdout", "domain", "policy", "compare"])
+def test_a_url_in_place_of_any_file_is_told_as_one(project, one_line_error, option):
+    error = one_line_error(project.judge("leaking.joblib", f"--draft-{option}=HTTPS://example.org/a.csv?raw=true"))
+    assert error.startswith(f"ERROR: --draft-{option}: 'HTTPS:/")
+    assert error.endswith("is a URL, which is not read: download the file first")
 
 
 @pytest.mark.parametrize("arguments", ALL_WAYS, ids=" ".join)

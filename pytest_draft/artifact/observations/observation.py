@@ -29,7 +29,7 @@ class Observation:
     """What cannot come from wrong rows, for messages."""
     varies_with_rate: ClassVar[bool] = False
     """Whether leaves would answer otherwise if another number of draws had been made of each row."""
-    no_rows: ClassVar[str] = "the numbers of rows in its leaves were removed from its file"
+    no_rows: ClassVar[str] = "the numbers of rows in its leaves are not in its file"
     """Why the numbers of rows in leaves are not known, where they are not."""
 
     @property
