@@ -71,7 +71,8 @@ def rarest_categories(
             if lowest := _rarest_codes(artifact, at, len(known), data):
                 found.append(Rarest(path, min(lowest), max(lowest)))
             else:
-                doubts.append(f"the values of {path} are in no column of the data: {ALONE}")
+                what = ALONE if artifact.not_covered is None else "give the raw table"
+                doubts.append(f"the values of {path} are in no column of the data: {what}")
             continue
         lowest = [int(times.min()) for times in rows if len(times) == most]
         found.append(Rarest(path, min(lowest), min(lowest) if known_to_be_of else max(lowest)))
@@ -89,15 +90,17 @@ def _rarest_codes(artifact: Artifact, path: str, n_values: int, data: TrainingDa
     owner, _, attribute = path.rpartition(".")
     does = next((one.does for one in artifact.contents.transformers if one.path == owner), None)
     steps = [step for column in does.columns for step in column.steps] if isinstance(does, Encoder) else []
-    if data is None or any(isinstance(step, OneHot) for step in steps):
+    are_codes = attribute == "classes_" if does is None else not any(isinstance(step, OneHot) for step in steps)
+    if data is None or not are_codes:
         return []
-    of_encoder = (
-        does.names[int(attribute[:-1].rpartition("[")[2])] if isinstance(does, Encoder) and does.names else None
-    )
+    key = artifact.contents.keys.get(owner)
+    name = key if key in data.columns else None
+    if isinstance(does, Encoder) and does.names:
+        name = does.names[int(attribute[:-1].rpartition("[")[2])]
     tables = [np.unique(column[~np.isnan(column)], return_counts=True) for column in (*data.rows.T, data.labels)]
-    for name in (of_encoder, artifact.contents.keys.get(owner)):
-        if name in data.columns and len((held := tables[data.columns.index(name)])[0]) <= n_values:
-            return [int(held[1].min())]
+    if name is not None:
+        held = [times for own, (_, times) in zip(data.columns, tables, strict=False) if own == name]
+        return [int(times.min()) for times in held if 0 < len(times) <= n_values]
     return [
         int(times.min())
         for codes, times in tables

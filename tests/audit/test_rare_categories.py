@@ -11,7 +11,7 @@ import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import LabelEncoder, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import LabelEncoder, OneHotEncoder, OrdinalEncoder, StandardScaler
 
 from pytest_draft.artifact import read
 from pytest_draft.audit.contents import inspect_contents
@@ -208,3 +208,75 @@ def test_what_is_advised_helps_and_no_name_is_shown(raw, encoded, told):
     assert verbatim_data._judge_categories(told(forest_of(grouped), grouped), 3).result == "passed"
     nameless = RandomForestClassifier(3).fit(encoded.drop(columns="label").to_numpy(), encoded["label"])
     assert told(nameless, encoded) == ()
+
+
+# Encoders that stand beside a forest, which takes codes
+
+
+def coded(raw: pd.DataFrame, names: list[str]) -> tuple[dict[str, LabelEncoder], pd.DataFrame]:
+    """Return an encoder of each column, and the table in their codes."""
+    encoders = {name: LabelEncoder().fit(raw[name]) for name in names}
+    return encoders, raw.assign(**{name: encoder.transform(raw[name]) for name, encoder in encoders.items()})
+
+
+def rarest_in(raw: pd.DataFrame, name: str) -> int:
+    return int(raw[name].value_counts().min())
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("how", ["as they are", "scaled", "fitted on more rows"])
+def test_codes_tell_how_rare_the_values_of_an_encoder_beside_a_forest_are(seed, how, told):
+    random = np.random.default_rng(seed)
+    towns = random.choice(["Oslo", "Rome", "Wien", "Bern", "Lima"], 120, p=random.dirichlet(np.ones(5)))
+    jobs = random.choice(["cook", "dean", "monk"], 120, p=random.dirichlet(np.ones(3)))
+    raw = pd.DataFrame(
+        {"town": towns, "flag": random.random(120) < 0.02, "job": jobs, "label": random.choice(["no", "yes"], 120)}
+    )
+    encoders, table = coded(raw, ["town", "job", "label"])
+    kept = slice(None)
+    if how == "fitted on more rows":
+        kept = slice(0, 70)
+        raw, table = raw[kept], table[kept]
+    if how == "scaled":
+        table[["town", "job"]] = StandardScaler().fit_transform(table[["town", "job"]])
+    found = told({"model": forest_of(table), "encoders": encoders}, table)
+    by_path = {one.path: one for one in found}
+    for index, name in enumerate(["town", "job"]):
+        assert by_path[f"[1][{index}].classes_"] == Rarest(f"[1][{index}].classes_", *[rarest_in(raw, name)] * 2)
+
+
+def test_an_encoder_without_a_name_can_be_of_any_column_of_codes(raw, told):
+    table = with_columns(raw.drop(columns="town"), male=people(*range(40)), old=people(3))
+    encoder = LabelEncoder().fit(["no", "yes"])
+    path = "[1].classes_"
+    assert told({"model": forest_of(table), "le": encoder}, table)[0] == Rarest(path, 1, 40)
+    table = table.drop(columns="old")
+    rarest = min(40, rarest_in(table, "label"))
+    assert told({"model": forest_of(table), "le": encoder}, table)[0].at_least == rarest
+
+
+@pytest.mark.parametrize("encoder", ["one-hot", "many", "of a column that is not there"])
+def test_what_codes_cannot_tell_is_never_asked_of_a_table_that_is_refused(encoder, raw, encoded, tmp_path):
+    made, name = {
+        "one-hot": (OneHotEncoder().fit(raw[["town"]]), "categories_[0]"),
+        "many": (LabelEncoder().fit([f"c{index}" for index in range(700)]), "classes_"),
+        "of a column that is not there": (
+            OrdinalEncoder().fit(pd.DataFrame({"city": ["a", "b"]})),
+            "categories_[0]",
+        ),
+    }[encoder]
+    joblib.dump({"model": forest_of(encoded.drop(columns=["age"])), "encoder": made}, tmp_path / "model.joblib")
+    artifact = read(tmp_path / "model.joblib")
+    data = training_data(encoded.drop(columns=["age"]), artifact.model, "label")
+    doubts = inspect_contents(artifact, encoded, data, TimeBox(60.0)).doubts
+    assert doubts == (
+        f"the values of [1].{name} are in no column of the data: save the forest alone (docs/how-to/pipelines.md, what "
+        "stands beside a forest)",
+    )
+
+
+def test_an_ordinal_encoder_is_of_the_columns_that_it_was_fitted_on(raw, told):
+    encoder = OrdinalEncoder().fit(raw[["town"]])
+    table = with_columns(raw.assign(town=encoder.transform(raw[["town"]])[:, 0]), few=np.arange(N_ROWS) % 5)
+    model = forest_of(table)
+    assert Rarest("[1].categories_[0]", 1, 1) in told({"model": model, "any": encoder}, table)
