@@ -21,6 +21,7 @@ from pytest_draft.audit.known_data import KnownData, raw_columns_of
 from pytest_draft.audit.rare_categories import rarest_categories
 from pytest_draft.audit.single_values import single_values
 from pytest_draft.data import Table, TrainingData
+from pytest_draft.data.tables import matched
 from pytest_draft.errors import one_line
 from pytest_draft.facts.contents import Copy, Place, SingleValues, StoredFacts, Vector
 from pytest_draft.timebox import TimeBox
@@ -69,8 +70,7 @@ def inspect_contents(
     """
     contents, model = artifact.contents, artifact.model
     n_arrays = sum(not stored.joined for stored in contents.arrays)
-    renamed = {} if data is None else data.renamed
-    columns = {renamed.get(str(name), name): column for name, column in raw_columns_of(given).items()}
+    columns = _by_file_names(raw_columns_of(given), artifact)
     n_rows = (
         len(data.rows) if data is not None else max((len(column) for column in columns.values()), default=0) or None
     )
@@ -101,8 +101,8 @@ def inspect_contents(
             "not known: add --draft-data"
         )
     written = given.written if isinstance(given, Table) else {}
-    texts = {renamed.get(str(column.name), column.name): column.to_numpy() for column in written.values()}
-    rarest, missed = rarest_categories(artifact, columns | texts, data)
+    texts: dict[object, AnyArray] = {column.name: column.to_numpy() for column in written.values()}
+    rarest, missed = rarest_categories(artifact, columns | _by_file_names(texts, artifact), data)
     doubts += missed
     return StoredFacts(
         arrays=n_arrays,
@@ -117,6 +117,13 @@ def inspect_contents(
         plain=artifact.account.plain,
         single_values=met,
     )
+
+
+def _by_file_names(columns: dict[object, AnyArray], artifact: Artifact) -> dict[object, AnyArray]:
+    """Return columns by the names that the file has for them, where it has some."""
+    encoder = artifact.encoder
+    wanted = (encoder and encoder.names) or artifact.model.feature_names or ()
+    return dict(zip(matched(list(map(str, columns)), wanted), columns.values(), strict=True)) if wanted else columns
 
 
 def _unexplained(artifact: Artifact, by_row: Sequence[Vector], columns: dict[object, AnyArray]) -> tuple[Place, ...]:

@@ -385,7 +385,7 @@ def lacking(names: Sequence[str], wanted: Sequence[str], target: str | None, who
     said = f"{len(missing)} of the {len(wanted)} columns {whose} are missing: {_quoted(missing)}"
     besides = [name for name in names if name not in set(wanted) and name != target]
     are_names = target in names or len(missing) < len(wanted)
-    return said + (f"; the table has {_quoted(besides)} besides" if besides and are_names else "")
+    return said + (f" (the table has {_quoted(besides)} besides)" if besides and are_names else "")
 
 
 def _quoted(names: Sequence[str]) -> str:

@@ -234,7 +234,7 @@ def raw_rows(table: Table, model: Model, target: str | None, encoder: Encoder) -
     raw = _raw_selected(table, model, target, encoder)
     if raw is None:
         raise DataError(f"{place_of(table.source)}: the table is encoded already")
-    columns = {source: table.frame.iloc[:, position] for source, position in raw[0].items()}
+    columns = {source: table.column(position, encoder.known(source)) for source, position in raw[0].items()}
     return encode(encoder, columns, place_of(table.source), refuse=False)
 
 

@@ -175,10 +175,8 @@ def _why(
     where, searched = place_of(table.source), "" if found is None else found.in_words
     if not searched:
         return str(refused) if data is None else f"{where}: this forest was not trained on these rows; {SAVE}"
-    wrong = None if data is None else unlike(forest, data.rows)
+    wrong = None if data is None else unlike(replace(forest, n_samples=None), data.rows)  # the search says its number
     if refused is not None:
         wrong = str(refused).removeprefix(f"{where}: ").partition(";")[0]
-    elif forest.n_samples not in (None, len(table.frame)):
-        wrong = None  # which the search says
     stranger = "this forest was not trained on these rows"
     return f"{where}: " + "; ".join(part for part in (wrong or stranger, searched, SAVE) if part)

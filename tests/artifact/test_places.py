@@ -529,3 +529,26 @@ def test_models_of_several_names_keep_their_places(tmp_path, columns, classes):
     with pytest.raises(SeveralModelsError) as refused:
         read(tmp_path / "model.pkl")
     assert refused.value.places == ("['a']", "['b']")
+
+
+def fitted_before(of_given):
+    x, y = np.arange(40.0).reshape(20, 2), np.arange(20) % 2
+    return of_given(trees().fit(x, y)).fit(x, y)
+
+
+GIVEN = {
+    "voting": (lambda model: VotingClassifier([("a", model), ("b", LogisticRegression())]), ("estimators[0][1]",)),
+    "stacking": (lambda model: StackingClassifier([("a", model)], cv=2), ("estimators[0][1]",)),
+    "search": (lambda model: GridSearchCV(model, {}, cv=2), ("estimator",)),
+    "frozen": (lambda model: VotingClassifier([("a", FrozenEstimator(model)), ("b", trees())]), ()),
+    "clones": (lambda model: VotingClassifier([("a", trees()), ("b", trees())]), ()),
+}
+
+
+@pytest.mark.parametrize("kind", GIVEN)
+def test_a_model_that_was_fitted_before_it_was_given_is_known_as_one(kind, tmp_path):
+    of_given, places = GIVEN[kind]
+    joblib.dump(fitted_before(of_given), tmp_path / "model.joblib")
+    with pytest.raises(SeveralModelsError) as caught:
+        read(tmp_path / "model.joblib")
+    assert read(tmp_path / "model.joblib", place=caught.value.places[0]).given == places

@@ -7,8 +7,11 @@ from types import SimpleNamespace
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from pytest_draft.artifact import Forest, read
@@ -277,3 +280,66 @@ def test_rows_that_are_no_training_rows_are_told_in_words_of_the_table(attacked)
     if forest.n_samples is not None:
         assert unlike(forest, rows[1:]).endswith("and the data have 39: give the rows it was trained on")
         assert "give the rows it was trained on; no threshold on" in unlike(forest, scaled[1:])
+
+
+@pytest.fixture
+def read_of(tmp_path):
+    """Return a function that saves what it is given and returns the forest that is read of it."""
+
+    def of(saved):
+        joblib.dump(saved, tmp_path / "model.joblib")
+        return read(tmp_path / "model.joblib").forest
+
+    return of
+
+
+def made_up_people(seed: int) -> tuple[pd.DataFrame, pd.Series]:
+    random = np.random.default_rng(seed)
+    people = pd.DataFrame(
+        {
+            "age": random.integers(20, 60, 150),
+            "pay": random.gamma(2, 900, 150).round(),
+            "visits": random.integers(0, 9, 150),
+        }
+    )
+    return people, ((people["age"] > 40) ^ (people["pay"] > 1500)).astype(int)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "scaler", [StandardScaler(), MinMaxScaler(), RobustScaler()], ids=lambda one: type(one).__name__
+)
+def test_a_table_that_was_scaled_outside_is_told_by_what_the_file_has_of_it(scaler, seed, read_of):
+    raw, labels = made_up_people(seed)
+    scaled = pd.DataFrame(scaler.fit_transform(raw), columns=raw.columns)
+    trees = RandomForestClassifier(10, max_depth=4, random_state=0).fit(scaled, labels)
+    rows = raw.to_numpy().astype(np.float32)
+    before, kind = "scaled or encoded differently before fit()?", type(scaler).__name__
+    alone, beside = read_of(trees), read_of({"model": trees, "scaler": scaler})
+    assert unlike(alone, rows).startswith("no threshold on 'age', 'pay")
+    assert unlike(alone, rows).endswith(before)
+    said = f"{before} There is a {kind} beside the forest: give the table as transform() returns it"
+    assert unlike(beside, rows).endswith(said)
+    assert unlike(beside, scaled.to_numpy().astype(np.float32)) is None
+    assert not any(
+        character.isdigit() for character in unlike(alone, rows).replace("of 3", "").replace("(2", "").replace("(3", "")
+    )
+    again = make_pipeline(type(scaler)(), RandomForestClassifier(10, max_depth=4, random_state=0)).fit(scaled, labels)
+    twice = " Its scaler changes nothing (it has learned 0 and 1): fit() was given a table that was scaled already"
+    assert unlike(read_of(again), again[0].transform(raw).astype(np.float32)).endswith(before + twice)
+    once = make_pipeline(type(scaler)(), RandomForestClassifier(10, max_depth=4, random_state=0)).fit(raw, labels)
+    assert unlike(read_of(once), rows).endswith(before)
+
+
+@pytest.mark.parametrize("order", [[2, 1, 0], [1, 2, 0], [0, 2, 1]])
+@pytest.mark.parametrize("seed", range(3))
+def test_columns_in_another_order_are_told_as_such_where_the_file_has_no_names(order, seed, read_of):
+    raw, labels = made_up_people(seed)
+    raw["visits"] += 100_000  # no two columns overlap
+    rows, said = raw.to_numpy().astype(np.float32), "is the order of the columns that of fit()?"
+    unnamed = read_of(RandomForestClassifier(10, max_depth=4, random_state=0).fit(rows, labels))
+    named = read_of(RandomForestClassifier(10, max_depth=4, random_state=0).fit(raw, labels))
+    assert unlike(unnamed, rows) is None
+    assert unlike(unnamed, rows[:, order]).endswith(said)
+    assert "order of the columns" not in unlike(named, rows[:, order])
+    assert "order of the columns" not in unlike(unnamed, rows / 1000)

@@ -75,6 +75,21 @@ def test_models_that_all_would_pass_alone_do_not_pass_together(project, rows):
 
 
 @pytest.mark.nightly
+def test_a_model_that_was_fitted_before_it_was_given_is_told_with_what_to_do(project, rows):
+    features, labels = rows.iloc[:, :-1], rows["label"]
+    model = VotingClassifier([("a", shallow().fit(features, labels)), ("b", LogisticRegression())])
+    joblib.dump(model.fit(features, labels), project.path / "two.joblib")
+    project.judge("two.joblib")
+    for one in project.report()["results"]:
+        assert "; estimators[0][1]: given after fit, and kept beside its copy: give sklearn.base" in one["reasons"][0]
+    joblib.dump(
+        VotingClassifier([("a", shallow()), ("b", LogisticRegression())]).fit(features, labels),
+        project.path / "one.joblib",
+    )
+    assert project.judge("one.joblib").ret == pytest.ExitCode.OK
+
+
+@pytest.mark.nightly
 def test_a_model_without_an_answer_keeps_the_file_from_passing(project, rows):
     stacked = StackingClassifier([("a", shallow())], RandomForestClassifier(2), cv=2)
     joblib.dump(stacked.fit(rows.iloc[:, :-1], rows["label"]), project.path / "stacked.joblib")
