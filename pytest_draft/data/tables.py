@@ -69,6 +69,12 @@ class Table:
         """Of its columns, numbers where it has none."""
         return [str(name) for name in self.frame.columns]
 
+    @property
+    def as_written(self) -> pd.DataFrame:
+        """The table with `GAPS` as they are, for a model of the owner's own that takes them so."""
+        columns = [self.written.get(position, self.frame.iloc[:, position]) for position in range(self.frame.shape[1])]
+        return pd.concat(columns, axis=1) if self.written else self.frame
+
     def taken(self, rows: IntArray) -> Table:
         """Return some of its rows, by their positions, in any order."""
         n_rows, targets = len(self.frame), None

@@ -203,7 +203,7 @@ def rows_of(data: Any, target: str | None) -> Any:
             raise DataError(
                 f"{one_line(data.source)}: no column {one_line(target, 60)!r}: {known_are(target, columns)}"
             )
-        return data.frame
+        return data.as_written
     return data
 
 

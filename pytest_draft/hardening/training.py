@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,7 +22,8 @@ __tracebackhide__ = True  # frames here hold rows
 def table_of(data: object, target: str | None) -> Table:
     """Return the training data as a table."""
     if isinstance(data, (str, os.PathLike)):
-        return read_table(data)
+        table = read_table(data)
+        return replace(table, frame=table.as_written)
     if isinstance(data, pd.DataFrame):
         return Table(data, None, IN_MEMORY)
     if isinstance(data, tuple) and len(data) == 2:

@@ -161,6 +161,7 @@ def test_a_question_mark_that_the_file_knows_is_what_it_knows(kind, fitted, tmp_
     found = training_data(given, artifact.model, "y", artifact.encoder)
     np.testing.assert_array_equal(found.rows, model[:-1].transform(of_fit.drop(columns="y")).astype(np.float32))
     assert bool(found.notes) == (kind == "numbers")
+    pd.testing.assert_frame_equal(given.as_written, table)
     held = holdout_of(given, found, "y", artifact.encoder)
     assert held.rows.tobytes() == found.rows.tobytes()
     if kind == "category":
