@@ -316,9 +316,9 @@ def test_a_target_must_be_a_column_and_no_feature(write):
 def test_missing_features_are_named_in_one_error(write):
     table = read_table(write(CSV))
     message = refusal(training_data, table, forest(("age", "a", "b::", "c\n", "d")), "y")
-    assert "4 of the 5 columns of the forest are missing: 'a', 'b:\\\\x3a', 'c\\\\n', 'd'; the table has" in message
+    assert "4 of the 5 columns of the forest are missing: 'a', 'b:\\\\x3a', 'c\\\\n', 'd' (the table has" in message
     message = refusal(training_data, table, forest(("age", "a")), "y")
-    assert "1 of the 2 columns of the forest are missing: 'a'; the table has 'female' besides; give" in message
+    assert "1 of the 2 columns of the forest are missing: 'a' (the table has 'female' besides); give" in message
 
 
 def test_by_position_the_number_of_columns_is_checked(savez, write):

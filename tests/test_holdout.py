@@ -52,7 +52,7 @@ def test_columns_are_taken_by_position_where_the_holdout_has_no_names(tmp_path):
     [
         (
             ("age", "female", "tenant"),
-            "1 of the 3 columns of the training data are missing: 'owner'; the table has 'tenant' besides; encode",
+            "1 of the 3 columns of the training data are missing: 'owner' (the table has 'tenant' besides); encode",
         ),
         (("a", "b", "c"), "3 of the 3 columns of the training data are missing: 'age', 'female', 'owner'; encode"),
     ],

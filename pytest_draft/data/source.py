@@ -43,12 +43,7 @@ def table_of(case: Case, given: object, model: Model, encoder: Encoder | None) -
     if case.split is not None:
         split, n_rows = Split.parse(case.split), len(table.frame)
         taken = split.positions(n_rows, labels_of(table, model, case.target, encoder) if split.stratify else None)
-        arrays = {
-            name: array[taken] if array is not None and array.shape[:1] == (n_rows,) else array
-            for name, array in (table.targets or {}).items()
-        }
-        frame = table.frame.iloc[taken].reset_index(drop=True)
-        table = replace(table, frame=frame, targets=None if table.targets is None else arrays)
+        table = table.taken(taken)
         notes.append(f"training rows taken from the table as --draft-split says: {len(taken):,} of {n_rows:,}")
     return table, tuple(notes)
 

@@ -12,13 +12,13 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pytest_draft.arrays import AnyArray, FloatArray
+from pytest_draft.arrays import AnyArray, FloatArray, IntArray
 from pytest_draft.data.bounds import require_csv, require_npz, require_parquet, require_shape, ungzipped
 from pytest_draft.data.files import NUMBER, content, parsed
 from pytest_draft.errors import DataError, one_line
@@ -74,6 +74,17 @@ class Table:
         """The table with `GAPS` as they are, for a model of the owner's own that takes them so."""
         columns = [self.written.get(position, self.frame.iloc[:, position]) for position in range(self.frame.shape[1])]
         return pd.concat(columns, axis=1) if self.written else self.frame
+
+    def taken(self, rows: IntArray) -> Table:
+        """Return some of its rows, by their positions, in any order."""
+        n_rows, targets = len(self.frame), None
+        if self.targets is not None:
+            targets = {
+                name: array[rows] if array is not None and array.shape[:1] == (n_rows,) else array
+                for name, array in self.targets.items()
+            }
+        written = {position: column.iloc[rows].reset_index(drop=True) for position, column in self.written.items()}
+        return replace(self, frame=self.frame.iloc[rows].reset_index(drop=True), targets=targets, written=written)
 
     def column(self, position: int, known: Collection[object] = ()) -> pd.Series[Any]:
         """Return a column, as it is written where one of the known values is among the `GAPS`."""
@@ -380,7 +391,7 @@ def lacking(names: Sequence[str], wanted: Sequence[str], target: str | None, who
     said = f"{len(missing)} of the {len(wanted)} columns {whose} are missing: {_quoted(missing)}"
     besides = [name for name in names if name not in set(wanted) and name != target]
     are_names = target in names or len(missing) < len(wanted)
-    return said + (f"; the table has {_quoted(besides)} besides" if besides and are_names else "")
+    return said + (f" (the table has {_quoted(besides)} besides)" if besides and are_names else "")
 
 
 def _quoted(names: Sequence[str]) -> str:

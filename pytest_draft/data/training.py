@@ -288,10 +288,9 @@ def labels_of(table: Table, model: Model, target: str | None = None, encoder: En
     """Return the labels as a table has them, shape (n_rows,), whether or not its other columns are the model's."""
     if table.targets is not None and (target or "y") in table.targets:
         return _label_array(table, target)
-    columns = [str(column) for column in table.frame.columns]
     inputs = (model.feature_names, model.n_features) if encoder is None else (encoder.names, encoder.n_inputs)
-    position = _label_position(table, columns, model, target, inputs)
-    return None if position is None else table.frame.iloc[:, position].to_numpy()
+    position = _label_position(table, matched(table.names, inputs[0] or (), target), model, target, inputs)
+    return None if position is None else table.column(position, model.classes or ()).to_numpy()
 
 
 def _word(model: Model) -> str:

@@ -175,7 +175,7 @@ def _why(
     where, searched = place_of(table.source), "" if found is None else found.in_words
     if not searched:
         return str(refused) if data is None else f"{where}: this forest was not trained on these rows; {SAVE}"
-    wrong = None if data is None else unlike(replace(forest, n_samples=None), data.rows)
+    wrong = None if data is None else unlike(replace(forest, n_samples=None), data.rows)  # the search says its number
     if refused is not None:
         wrong = str(refused).removeprefix(f"{where}: ").partition(";")[0]
     stranger = "this forest was not trained on these rows"

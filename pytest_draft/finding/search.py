@@ -467,14 +467,6 @@ class _Search:
         names = self._names or tuple(f"x{j}" for j in range(forest.n_features))
         settled.rows.flags.writeable = way.labels.flags.writeable = False
         data = TrainingData(settled.rows, way.labels, names, table.sha256, table.source, (), False, way.targets)
-        targets = None
-        if table.targets is not None:
-            fits = {
-                name: one for name, one in table.targets.items() if one is not None and len(one) == len(table.frame)
-            }
-            targets = {name: one[way.rows] for name, one in fits.items()}
-        written = {position: column.iloc[way.rows] for position, column in table.written.items()}
-        raw = Table(table.frame.iloc[way.rows], table.sha256, table.source, targets, written)
         is_sure = mutations.pins_rows and settled.bits - self._cost(settled) >= self._enough
         what = "confirmed by the file, in this order"
         if not is_sure:
@@ -489,7 +481,7 @@ class _Search:
         )
         if settled.words:
             words += f"; columns: {'; '.join(settled.words)}"
-        return Found(raw, data, is_sure, words)
+        return Found(table.taken(way.rows), data, is_sure, words)
 
     def _why(self) -> str:
         n_rows, n_given = self._forest.n_samples, len(self._table.frame)

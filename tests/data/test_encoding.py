@@ -394,7 +394,7 @@ SECRET = "Timbuktu"
         (lambda frame: frame.assign(age=[SECRET, *frame["age"][1:]]), "column 'age': it holds text"),
         (lambda frame: frame.assign(age=1e300), "column 'age' has 120 values that are infinite"),
         (lambda frame: frame.assign(age=pd.Timestamp("2020-01-01")), "column 'age' holds dates"),
-        (lambda frame: frame.drop(columns="sex"), "are missing: 'sex'; the table has"),
+        (lambda frame: frame.drop(columns="sex"), "are missing: 'sex' (the table has"),
     ],
     ids=["unknown", "missing", "text", "infinite", "dates", "no column"],
 )

@@ -124,4 +124,4 @@ def test_another_table_than_the_pipelines_is_told_by_its_column(project, raw):
     project.train(PIPELINES["one-hot, standard"](), raw.drop(columns="gap"))
     raw.drop(columns="town").to_csv(project.path / "narrow.csv", index=False)
     project.judge("other.joblib", "--draft-target=label", data="narrow.csv")
-    assert "are missing: 'town'; the table has" in project.result()["reasons"][0]
+    assert "are missing: 'town' (the table has" in project.result()["reasons"][0]
