@@ -88,6 +88,8 @@ def rows_of(
     except DataError as error:
         refused = error
     searches = artifact.origin == ORIGINAL and not isinstance(given, TrainingData)
+    if data is not None and data.n_rows < (getattr(model, "n_samples", None) or 0):
+        searches = False  # nothing is found in a part of them
     if timebox is not None and isinstance(model, Forest) and searches:
         try:
             told = told_by(model, timebox)
