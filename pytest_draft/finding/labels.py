@@ -56,6 +56,7 @@ class Labels:
                 f"the label column has {len(distinct):,} different values, the model {len(classes)} classes"
             )
         self.codes, self._n_values = codes.astype(np.int64), len(distinct)
+        self._are_numbers = all(isinstance(value, (int, float, np.number)) for value in distinct)
         known = np.array([finder(classes)(value) for value in distinct])
         self._by_value = known if (known >= 0).all() else None
 
@@ -131,7 +132,7 @@ class Labels:
         present = np.flatnonzero(own)
         if len(present) == np.count_nonzero(root) and np.array_equal(np.sort(own[present]), np.sort(root[root > 0])):
             yield from self._matched(codes, own, root, present)
-        elif self._n_values > len(root):
+        elif self._n_values > len(root) and self._are_numbers:
             several = permutations(range(len(root))) if len(root) <= _FEW else [range(len(root))]
             for order in map(np.array, several):
                 ends, above = np.cumsum(root[order])[:-1], np.cumsum(own)

@@ -43,6 +43,8 @@ def learned_orders(
     """
     nodes = [one for one in walked.at if told.forest.trees[one[0]].feature[one[1]] == column][:_MOST_NODES]
     tried, found = set[bytes](), list[Candidate]()
+    if not nodes:
+        return found
     for candidate in candidates:
         codes, values = _coded(candidate)
         if not 2 <= len(values) <= _MOST_VALUES or codes.tobytes() in tried:

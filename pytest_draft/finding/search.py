@@ -20,6 +20,7 @@ from pytest_draft.attack.boosted.staged import missed
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.observations import unexplained
 from pytest_draft.data import Table, TrainingData
+from pytest_draft.data.training import labels_of
 from pytest_draft.errors import DataError, OutOfTimeError, listed
 from pytest_draft.finding.columns import Candidate, allowed, candidates_of, of_training, tidied
 from pytest_draft.finding.evidence import bits_of_places, bits_of_roots, mutated
@@ -144,22 +145,18 @@ def find(
     Found, NotFound or None
         None where it is not known which column holds the labels.
     """
-    labels = _label_column(table, target)
-    if labels is None:
+    try:
+        given = labels_of(table, told.forest, target)
+        labels = None if given is None else pd.Series(given.ravel())
+    except DataError:
+        return None
+    if labels is None or len(labels) != len(table.frame):
         return None
     try:
         search = _Search(told, table, labels, encoded, names, timebox, seed, enough)
     except DataError as error:
         return NotFound(str(error))
     return search.found()
-
-
-def _label_column(table: Table, target: str | None) -> pd.Series[Any] | None:
-    apart = (table.targets or {}).get(target or "y")
-    if apart is not None and apart.size == len(table.frame):
-        return pd.Series(apart.ravel())
-    names = [str(column) for column in table.frame.columns]
-    return table.frame.iloc[:, names.index(target)].reset_index(drop=True) if target in names else None
 
 
 class _Search:

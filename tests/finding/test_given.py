@@ -80,7 +80,7 @@ def test_split_and_encoding_of_a_script_are_found(found, seed, kind):
     assert np.array_equal(given.data.labels, train.Left)
     same = given.data.rows == rows.to_numpy(np.float32)
     assert same[:, rows.columns != "Level"].all()  # a level that no tree tells apart has no number of its own
-    assert given.table.frame.index.tolist() == train.index.tolist()
+    assert given.table.frame["Customer ID"].tolist() == table["Customer ID"].iloc[train.index].tolist()
     assert given.confirmed == (kind is RandomForestClassifier)
     assert SECRET not in given.note and SECRET not in repr(given)
 
@@ -103,7 +103,7 @@ def test_pipelines_take_the_raw_rows_that_were_found(found):
     rows = train.drop(columns=["Left", "Customer ID"])
     given = found(make_pipeline(before, RandomForestClassifier(random_state=0)), rows, train.Left, table, "Left")
     assert given.data.by_encoder and given.confirmed
-    assert given.table.frame.index.tolist() == train.index.tolist()
+    assert given.table.frame["Customer ID"].tolist() == train["Customer ID"].tolist()
 
 
 def test_targets_and_order_of_a_regressor_are_found(found):
