@@ -287,7 +287,10 @@ class _Search:
         """
         if not further and not self._first_fits(way):
             return None
-        for extra in (False, True) if further else (False,):
+        stages = (False, True) if further else (False,)
+        if self._told.drawn is not None:  # the roots of all trees fit, so these are the rows
+            stages = (True,)
+        for extra in stages:
             candidates, tried = self._tried_columns(way, extra=extra)
             found = self._explained(way, candidates, tried, further=further, extra=extra)
             if found is not None or self._encoded is not None:
@@ -453,10 +456,10 @@ class _Search:
         forest = self._forest
         if isinstance(forest.observation, BoostedSums):
             columns = np.ascontiguousarray(rows.T.astype(np.float64))
-            return bool(missed(forest, columns, way.labels, way.targets, lambda _: self._timebox.require()))
+            return bool(missed(forest, columns, way.labels, way.targets))
         once = np.ones((forest.n_trees, len(rows)), dtype=np.int64)
         times = once if self._told.drawn is None else self._told.drawn
-        return bool(unexplained(forest, KnownRows(rows, way.labels, times), self._timebox))
+        return bool(unexplained(forest, KnownRows(rows, way.labels, times)))
 
     def _made(self, settled: _Settled) -> Found:
         way, forest, table = settled.way, self._forest, self._table
