@@ -277,7 +277,7 @@ def test_an_encoded_table_is_known_by_its_names_or_by_having_none(kind, how, fit
 
 def test_a_table_without_labels_is_told_as_one(tmp_path):
     given = written(pd.DataFrame({"age": [1, 2], "female": [0, 1]}), tmp_path, "X_train.csv")
-    with pytest.raises(LabelError, match="no column 'y', and all others are the forest's: add the labels"):
+    with pytest.raises(LabelError, match="all of the model's columns are there, but no labels: add the labels"):
         training_data(given, forest(), "y")
     with pytest.raises(LabelError, match="no column 'lable'; name the label column"):
         training_data(io_table("age,female,label\n1,0,1\n"), forest(), "lable")
