@@ -29,10 +29,6 @@ from sklearn.tree import DecisionTreeClassifier
 from xgboost import XGBClassifier
 
 from pytest_draft.artifact import Artifact, read
-from pytest_draft.artifact.observations import BoostedSums
-from pytest_draft.attack.boosted.staged import missed
-from pytest_draft.attack.groups import KnownRows
-from pytest_draft.attack.observations import unexplained
 from pytest_draft.data import as_table
 from pytest_draft.errors import DataError
 from pytest_draft.finding.given import rows_of
@@ -120,11 +116,7 @@ def wrong_tables(table: Frame, at: Any, number: int, seed: int) -> Iterator[tupl
 
 def explains(told: Told, rows: Frame) -> bool:
     """Return whether rows in their order explain all counts and sums of a file."""
-    values, labels = rows.drop(columns="y").to_numpy(np.float32), rows.y.to_numpy(np.int64)
-    if isinstance(told.forest.observation, BoostedSums):
-        return not missed(told.forest, np.ascontiguousarray(values.T.astype(np.float64)), labels)
-    once = np.ones((told.forest.n_trees, len(rows)), dtype=np.int64)
-    return not unexplained(told.forest, KnownRows(values, labels, once if told.drawn is None else told.drawn))
+    return not told.misses(rows.drop(columns="y").to_numpy(np.float32), rows.y.to_numpy(np.int64))
 
 
 def fitted(model: Any, rows: Frame, folder: str) -> Artifact:

@@ -285,12 +285,18 @@ def as_table(table: object, source: str = IN_MEMORY) -> Table:
 
 
 def labels_of(table: Table, model: Model, target: str | None = None, encoder: Encoder | None = None) -> Any:
-    """Return the labels as a table has them, shape (n_rows,), whether or not its other columns are the model's."""
+    """Return the labels as a table has them, whether or not its other columns are the model's.
+
+    Returns
+    -------
+    pandas.Series, ndarray or None
+        A column, by its name, or an array of their own, of shape (n_rows,); None where a regressor's are not needed.
+    """
     if table.targets is not None and (target or "y") in table.targets:
         return _label_array(table, target)
     inputs = (model.feature_names, model.n_features) if encoder is None else (encoder.names, encoder.n_inputs)
     position = _label_position(table, matched(table.names, inputs[0] or (), target), model, target, inputs)
-    return None if position is None else table.column(position, model.classes or ()).to_numpy()
+    return None if position is None else table.column(position, model.classes or ())
 
 
 def _word(model: Model) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_draft.finding.given import Given, rows_of
+from pytest_draft.finding.given import rows_of
+from pytest_draft.finding.search import Given
 
 __all__ = ["Given", "rows_of"]

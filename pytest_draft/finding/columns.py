@@ -217,8 +217,8 @@ def _codes(name: str, texts: pd.Series[Any], kept: IntArray) -> Iterator[Candida
                 number[list(order)] = np.arange(len(order))
                 yield Candidate(kind + words, name, number[whole])
         if len(own) <= _MOST_INDICATORS:
-            for number_, value in enumerate(own):
-                yield Candidate("indicator" + words, name, (whole == number_).astype(float), plain(value) or value)
+            for at, value in enumerate(own):
+                yield Candidate("indicator" + words, name, (whole == at).astype(float), plain(value) or value)
 
 
 def _pairs(frame: pd.DataFrame) -> Iterator[Candidate]:

@@ -99,8 +99,10 @@ def mutated(told: Told, rows: Rows, labels: IntArray, seed: int) -> Mutations:
 def bits_of_roots(told: Told, labels: IntArray) -> float:
     """Return how unlikely it is, at least, that rows in a random order give the classes at the roots of all trees."""
     roots, drawn = told.roots(), told.drawn
-    if roots is None or drawn is None or told.n_classes == 0:
-        return 8.0 * len(roots) if roots is not None and drawn is not None else 0.0
+    if roots is None or drawn is None:
+        return 0.0
+    if told.n_classes == 0:
+        return 8.0 * len(roots)  # of targets, whose sums are not whole
     shares = np.bincount(labels, minlength=told.n_classes) / len(labels)
     spread = (drawn.astype(np.float64) ** 2).sum(axis=1) - drawn.sum(axis=1) ** 2 / drawn.shape[1]
     bits = 0.0

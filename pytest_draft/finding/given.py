@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,15 +12,13 @@ from pytest_draft.artifact import Artifact
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.observations import BoostedSums
 from pytest_draft.artifact.origin import ORIGINAL
-from pytest_draft.attack.boosted.staged import missed
 from pytest_draft.attack.groups import KnownRows
-from pytest_draft.attack.observations import unexplained
 from pytest_draft.data import Table, TrainingData, as_table, raw_rows, training_data
 from pytest_draft.data.decoding import encoded_names
 from pytest_draft.data.files import place_of
 from pytest_draft.errors import DataError, DraftError, OutOfTimeError
 from pytest_draft.evaluate.identity import identify_granted, unlike
-from pytest_draft.finding.search import Found, NotFound, find
+from pytest_draft.finding.search import Given, find
 from pytest_draft.finding.told import Told, told_by
 from pytest_draft.timebox import TimeBox
 
@@ -34,23 +32,6 @@ SAVE = (
     "pd.DataFrame(X_train).assign(label=list(y_train)).to_csv('train.csv', index=False)"
 )
 """What gives the right rows."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Given:
-    """The training data of a file. Its repr shows no row."""
-
-    table: object
-    """The rows as they were given, in the order of fit."""
-    data: TrainingData
-    """The same as the model saw them."""
-    note: str | None = None
-    """How they were found; None where they were given so."""
-    confirmed: bool = False
-    """Whether the file confirms each row that was found, in this order."""
-
-    def __repr__(self) -> str:
-        return f"Given({self.data!r})"
 
 
 def rows_of(
@@ -91,14 +72,18 @@ def rows_of(
     if data is not None and data.n_rows < (getattr(model, "n_samples", None) or 0):
         searches = False  # nothing is found in a part of them
     if timebox is not None and isinstance(model, Forest) and searches:
+        counts = False
         try:
-            told = told_by(model, timebox)
-            if told is not None and (data is None or not _explained(told, data) or not _of_targets(told, data)):
+            first = _first_told(model, timebox)
+            counts = first is not None and data is not None and _explained(first, data)
+            fits = counts and first is not None and data is not None and _of_targets(first, data)
+            told = None if first is None or fits else told_by(model, timebox)
+            if told is not None:
                 return _found(artifact, told, as_table(given), data, refused, target, timebox, seed, enough)
         except OutOfTimeError:
             pass
         except DataError:
-            if data is None or not anyway:
+            if data is None or not (anyway or counts):  # whose counts fit, but for targets
                 raise
     if data is None:
         assert refused is not None
@@ -106,33 +91,21 @@ def rows_of(
     return Given(given, data)
 
 
-def _explained(told: Told, data: TrainingData) -> bool:
-    """Return whether rows, in their order, explain the first trees."""
-    forest = told.forest
-    n_rows = forest.n_samples
-    if n_rows is not None and data.n_rows != n_rows:
-        return False
-    first = replace(forest, trees=forest.trees[: max(_TREES, told.by_round if _is_boosted(forest) else 0)])
-    if _is_boosted(forest):
-        return not missed(first, np.ascontiguousarray(data.rows.T.astype(np.float64)), data.labels)
-    times = np.ones((first.n_trees, data.n_rows), dtype=np.int64)
-    if told.drawn is not None:
-        times = told.drawn[: first.n_trees]
-    return not unexplained(first, KnownRows(data.rows, data.labels, times))
+def _first_told(forest: Forest, timebox: TimeBox) -> Told | None:
+    """Return what the first trees say, without the draws of the others: of most files, that is all that is asked."""
+    said = forest.observation
+    number = max(_TREES, said.n_scores) if isinstance(said, BoostedSums) else _TREES
+    return told_by(replace(forest, trees=forest.trees[:number]), timebox)
 
 
-def _of_targets(told: Told, data: TrainingData) -> bool:
-    """Return whether a regressor's targets give the means at the roots, where both are known."""
-    roots = told.roots()
-    if data.targets is None or roots is None:
-        return True
-    drawn = np.ones((1, data.n_rows)) if told.drawn is None else told.drawn
-    room = 1e-6 * float(np.abs(data.targets).sum() + 1)
-    return bool((np.abs(drawn @ data.targets - roots[:, 0]) <= room).all())
+def _explained(first: Told, data: TrainingData) -> bool:
+    """Return whether rows, in their order, explain the counts and sums of the first trees."""
+    return first.forest.n_samples in (None, data.n_rows) and not first.misses(data.rows, data.labels)
 
 
-def _is_boosted(forest: Forest) -> bool:
-    return isinstance(forest.observation, BoostedSums)
+def _of_targets(first: Told, data: TrainingData) -> bool:
+    """Return whether a regressor's targets give the means of the first trees, where both are known."""
+    return data.targets is None or first.gives_targets(data.targets, first.roots())
 
 
 def _found(
@@ -158,11 +131,8 @@ def _found(
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # of readings and splits that do not fit
         found = find(told, table, target, encoded, names, timebox, seed, enough)
-    if isinstance(found, Found):
-        made = replace(found.data, by_encoder=encoded is not None)
-        return Given(found.table, made, found.in_words, found.confirmed)
-    if data is not None and _explained(told, data):
-        return Given(table, data)  # but for its targets
+    if isinstance(found, Given):
+        return replace(found, data=replace(found.data, by_encoder=encoded is not None))
     if data is not None and told.drawn is not None and data.n_rows == forest.n_samples:
         once = KnownRows(data.rows, data.labels, np.ones((forest.n_trees, data.n_rows), dtype=np.int64))
         if identify_granted(forest, once, draws_known=False).status == "confirmed":
@@ -171,11 +141,11 @@ def _found(
 
 
 def _why(
-    forest: Forest, table: Table, data: TrainingData | None, refused: DataError | None, found: NotFound | None
+    forest: Forest, table: Table, data: TrainingData | None, refused: DataError | None, searched: str | None
 ) -> str:
     """Say why the rows are not those of the file, and what to do."""
-    where, searched = place_of(table.source), "" if found is None else found.in_words
-    if not searched:
+    where = place_of(table.source)
+    if searched is None:
         return str(refused) if data is None else f"{where}: this forest was not trained on these rows; {SAVE}"
     wrong = None if data is None else unlike(replace(forest, n_samples=None), data.rows)  # the search says its number
     if refused is not None:

@@ -16,9 +16,14 @@ from pytest_draft.finding.told import Told
 
 __tracebackhide__ = True  # frames here hold rows
 
-_MOST_VALUES, _FEW = 400, 4
-_CLOSE = 1e-7
+_MOST_VALUES = 400
+"""Different labels that are looked at."""
+
+_FEW = 4
+"""Classes whose ranges are tried in every order."""
+
 _SHARE_OFF = 0.03
+"""How far the share of a range of labels can be from a class's."""
 
 
 class Labels:
@@ -38,7 +43,6 @@ class Labels:
 
     def __init__(self, column: pd.Series[Any], told: Told) -> None:
         self._told, self._roots = told, told.roots()
-        self._one_hot: dict[int, FloatArray] = {}
         self.codes: IntArray | None = None
         self.numbers: list[tuple[str, FloatArray]] = []
         classes = told.forest.classes
@@ -86,24 +90,15 @@ class Labels:
         """
         if self.codes is None:
             zeros = np.zeros(len(rows), dtype=np.int64)
-            yield from ((words, zeros, all_[rows]) for words, all_ in self.numbers if self._targets_fit(all_[rows]))
+            for words, numbers in self.numbers:
+                if self._told.gives_targets(numbers[rows], self._roots):
+                    yield words, zeros, numbers[rows]
             return
         codes = self.codes[rows]
         for words, class_of in self._maps(codes):
             labels = class_of[codes]
             if (labels >= 0).all() and self._labels_fit(labels):
                 yield words, labels, None
-
-    def _targets_fit(self, targets: FloatArray) -> bool:
-        if self._roots is None:
-            return True
-        drawn, first = self._told.drawn, self._roots[0, 0]
-        room = _CLOSE * float(np.abs(targets).sum() + 1)
-        if drawn is None:
-            return bool(abs(targets.sum() - first) <= room)
-        if abs(drawn[0] @ targets - first) > 2 * room:
-            return False
-        return bool((np.abs(drawn @ targets - self._roots[:, 0]) <= 2 * room).all())
 
     def _labels_fit(self, labels: IntArray) -> bool:
         """Return whether classes give the roots of all trees."""

@@ -46,25 +46,17 @@ def learned_orders(
     if not nodes:
         return found
     for candidate in candidates:
-        codes, values = _coded(candidate)
-        if not 2 <= len(values) <= _MOST_VALUES or codes.tobytes() in tried:
+        values, codes = np.unique(candidate.values, return_inverse=True)  # a gap is a value of its own
+        n_values = len(values)
+        if not 2 <= n_values <= _MOST_VALUES or codes.tobytes() in tried:
             continue
         tried.add(codes.tobytes())
-        sets = [_sets(told, node, codes[rows], len(values), walker) for node in nodes]
-        before = _precedence(sets, len(values)) if all(map(len, sets)) else None
-        if before is None:
-            continue
-        place = before.sum(axis=0)  # how many come before each
-        made = np.full(len(codes), np.nan)
-        made[codes >= 0] = place[codes[codes >= 0]]
-        found.append(Candidate("in an order of its own", candidate.source, made))
+        sets = [_sets(told, node, codes[rows], n_values, walker) for node in nodes]
+        before = _precedence(sets, n_values) if all(map(len, sets)) else None
+        if before is not None:
+            place = before.sum(axis=0).astype(np.float64)  # how many come before each
+            found.append(Candidate("in an order of its own", candidate.source, place[codes]))
     return found[:_MOST_FOUND]
-
-
-def _coded(candidate: Candidate) -> tuple[IntArray, IntArray]:
-    """Return a candidate's values as numbers from 0, a gap as one of them."""
-    values, codes = np.unique(candidate.values, return_inverse=True)
-    return codes.astype(np.int64), np.arange(len(values))
 
 
 def _sets(told: Told, node: tuple[int, int, IntArray], codes: IntArray, n_values: int, walker: Walker) -> IntArray:

@@ -294,10 +294,10 @@ def folds(n_rows: int, size: int, codings: Sequence[IntArray]) -> Iterator[Order
                 continue
             split = kind(k, shuffle=seed is not None, random_state=seed)
             try:
-                parts_ = [taken for taken, _ in split.split(whole[:, None], None if codes is None else codes[whole])]
+                trained = [taken for taken, _ in split.split(whole[:, None], None if codes is None else codes[whole])]
             except ValueError:
                 continue
             shuffled = "" if seed is None else f", random_state={seed}"
-            for number, taken in enumerate(parts_, 1):
+            for number, taken in enumerate(trained, 1):
                 if len(taken) == size:
                     yield f"{words}all but fold {number} of {kind.__name__}({k}{shuffled})", whole[taken]

@@ -14,14 +14,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
-from pytest_draft.artifact.observations import BoostedSums
-from pytest_draft.attack.boosted.staged import missed
-from pytest_draft.attack.groups import KnownRows
-from pytest_draft.attack.observations import unexplained
+from pytest_draft.arrays import AnyArray, BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.data import Table, TrainingData
 from pytest_draft.data.training import labels_of
-from pytest_draft.errors import DataError, OutOfTimeError, listed
+from pytest_draft.errors import DataError, OutOfTimeError, listed, one_line
 from pytest_draft.finding.columns import Candidate, allowed, candidates_of, of_training, tidied
 from pytest_draft.finding.evidence import bits_of_places, bits_of_roots, mutated
 from pytest_draft.finding.labels import Labels
@@ -35,7 +31,10 @@ from pytest_draft.timebox import TimeBox
 __tracebackhide__ = True  # frames here hold rows
 
 LEAST_BITS = 10
-"""The same of rows that are taken, unconfirmed, as no others that were tried explain the file."""
+"""Margin from which rows are taken, unconfirmed, where no others that were tried explain the file."""
+
+_APART = ""
+"""Stands for the name of labels that are no column of the table."""
 
 _MAIN = 8
 """Cleanings of which many seeds are tried, and folds."""
@@ -60,27 +59,20 @@ _TREES = 30
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Found:
-    """Rows that explain a file. Its repr shows no value."""
+class Given:
+    """The training data of a file. Its repr shows no row."""
 
-    table: Table
+    table: object
     """The rows as they were given, in the order of fit."""
     data: TrainingData
     """The same as the model saw them."""
-    confirmed: bool
-    """Whether they are confirmed: in this order, each of them."""
-    in_words: str
-    """How they were made of the table, and by what they are confirmed."""
+    note: str | None = None
+    """How they were found, and how far the file confirms them; None where they were given so."""
+    confirmed: bool = False
+    """Whether the file confirms each row that was found, in this order."""
 
     def __repr__(self) -> str:
-        return f"Found({self.data!r}, {self.in_words})"
-
-
-@dataclass(frozen=True)
-class NotFound:
-    """That no rows were found, and why."""
-
-    in_words: str
+        return f"Given({self.data!r})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -119,7 +111,7 @@ def find(
     timebox: TimeBox,
     seed: int,
     enough: float,
-) -> Found | NotFound | None:
+) -> Given | str | None:
     """Find the rows that a model was trained on in a table that they were made from.
 
     Parameters
@@ -142,20 +134,19 @@ def find(
 
     Returns
     -------
-    Found, NotFound or None
-        None where it is not known which column holds the labels.
+    Given, str or None
+        Why there are none, in words; None where it is not known which column holds the labels.
     """
     try:
-        given = labels_of(table, told.forest, target)
-        labels = None if given is None else pd.Series(given.ravel())
+        labels = labels_of(table, told.forest, target)
     except DataError:
         return None
-    if labels is None or len(labels) != len(table.frame):
+    if labels is None or labels.size != len(table.frame):
         return None
     try:
         search = _Search(told, table, labels, encoded, names, timebox, seed, enough)
     except DataError as error:
-        return NotFound(str(error))
+        return str(error)
     return search.found()
 
 
@@ -166,7 +157,7 @@ class _Search:
         self,
         told: Told,
         table: Table,
-        labels: pd.Series[Any],
+        labels: pd.Series[Any] | AnyArray,
         encoded: FloatArray | None,
         names: tuple[str, ...] | None,
         timebox: TimeBox,
@@ -175,20 +166,12 @@ class _Search:
     ) -> None:
         self._told, self._table, self._timebox, self._seed, self._enough = told, table, timebox, seed, enough
         self._forest, self._encoded = told.forest, encoded
-        frame = table.frame.reset_index(drop=True)
-        frame.columns = [str(column) for column in frame.columns]
-        self._target = next(
-            (name for name in frame.columns if frame[name] is labels or frame[name].equals(labels)), None
-        )
-        self._frame = tidied(frame)
-        label_column = tidied(labels.to_frame("label"))["label"]
-        self._features = self._frame.drop(columns=[] if self._target is None else [self._target])
-        if self._target is None:
-            self._frame = self._frame.assign(**{"": label_column})
-            self._target = ""
-        else:
-            self._frame = self._frame.assign(**{self._target: label_column})
-        self._labels = Labels(label_column, told)
+        frame = tidied(table.frame.reset_index(drop=True).set_axis(table.names, axis=1))
+        self._target = str(labels.name) if isinstance(labels, pd.Series) else _APART
+        column = tidied(pd.DataFrame({self._target: np.asarray(labels).ravel()}))[self._target]
+        self._features = frame.drop(columns=self._target, errors="ignore")
+        self._frame = frame.assign(**{self._target: column})
+        self._labels = Labels(column, told)
         self._tried = 0
         self._fitting: dict[bytes, _Settled] = {}
         self._nearest: tuple[int, str] | None = None
@@ -197,7 +180,7 @@ class _Search:
         self._names = names
         self._quick: dict[int, tuple[list[Candidate], BoolArray]] = {}
 
-    def found(self) -> Found | NotFound:
+    def found(self) -> Given | str:
         """Return the rows, or why there are none."""
         seen: set[bytes] = set()
         try:
@@ -219,7 +202,7 @@ class _Search:
             pass
         if self._best_margin() >= LEAST_BITS:
             return self._made(*self._fitting.values())
-        return NotFound(self._why())
+        return self._why()
 
     def _of_hopeful(self) -> _Settled | None:
         """Go further with those rows, in no order, of which most nodes were explained before something failed."""
@@ -327,18 +310,18 @@ class _Search:
         walker = Walker(self._told, candidates, way.rows, way.labels, way.targets)
         used = np.unique(np.concatenate([tree.feature[tree.left >= 0] for tree in self._forest.trees]))
         at_most = 0 if self._told.drawn is None else _MOST_FAILED
-        walked = walker.walk(tried, _TREES * self._by_round, self._timebox, at_most=at_most, used=used)
+        walked = walker.walk(tried, _TREES * self._told.by_round, self._timebox, at_most=at_most, used=used)
         for step in range(2 + extra if further and self._encoded is None else 0):
             if not walked.failed.any():
                 break
             columns = used if not at_most else np.flatnonzero(walked.failed)
             candidates, tried = self._widened(step, columns, candidates, tried, (way, walker))
             walker = Walker(self._told, candidates, way.rows, way.labels, way.targets)
-            walked = walker.walk(tried, _TREES * self._by_round, self._timebox, at_most=at_most, used=used)
+            walked = walker.walk(tried, _TREES * self._told.by_round, self._timebox, at_most=at_most, used=used)
         if walked.failed.any():
             self._note_failed(way, walked)
             return None
-        narrowed = self._narrowed(walker, walked, [_MOST_WALKS])
+        narrowed = self._narrowed(walker, walked, iter(range(_MOST_WALKS)))
         if narrowed is None and not further:
             return None
         walker.strict, alive = False, (narrowed or walked).alive
@@ -368,7 +351,7 @@ class _Search:
         way, walker = at
         without = tried.copy()
         without[columns] = False  # so that none of their nodes is gone through by chance
-        before = walker.walk(without, _TREES * self._by_round, self._timebox, at_most=_MOST_FAILED)
+        before = walker.walk(without, _TREES * self._told.by_round, self._timebox, at_most=_MOST_FAILED)
         for column in columns.tolist():
             learned = learned_orders(self._told, before, column, candidates, way.rows, walker)
             if learned:
@@ -377,20 +360,19 @@ class _Search:
                 candidates = [*candidates, *learned]
         return candidates, tried
 
-    def _narrowed(self, walker: Walker, walked: Walked, left: list[int]) -> Walked | None:
+    def _narrowed(self, walker: Walker, walked: Walked, left: Iterator[int]) -> Walked | None:
         """Return what is left where each column whose candidates differ takes one that explains all that follows.
 
         Parameters
         ----------
-        left : list of int
-            How many walks are left, in its only place.
+        left : iterator of int
+            The walks that are left.
         """
         column = next((one for one in walked.open if walked.alive[one].sum() > 1), None)
         if column is None:
             return walked
         for candidate in np.flatnonzero(walked.alive[column]):
-            left[0] -= 1
-            if left[0] < 0:
+            if next(left, None) is None:
                 return None
             alive = walked.alive.copy()
             alive[column] = False
@@ -399,10 +381,6 @@ class _Search:
             if not one.failed.any() and (found := self._narrowed(walker, one, left)) is not None:
                 return found
         return None
-
-    @property
-    def _by_round(self) -> int:
-        return self._told.by_round if isinstance(self._forest.observation, BoostedSums) else 1
 
     def _note_failed(self, way: _Way, walked: Walked) -> None:
         failed = np.flatnonzero(walked.failed)
@@ -447,21 +425,12 @@ class _Search:
                 bits += bits_of_places(walked.parted.get(column, [(1.0, 1.0)]), 1 - n_rows / max(n_rows, len(way.kept)))
             how = [part for part in (chosen.words, "known by its cuts alone" if function is None else function) if part]
             if how and self._encoded is None:
-                words.append(f"{self._names[column] if self._names else chosen.source}: {', '.join(how)}")
-        if np.isinf(rows).any() or self._misses(rows, way):
+                words.append(f"{one_line(self._names[column] if self._names else chosen.source)}: {', '.join(how)}")
+        if np.isinf(rows).any() or self._told.misses(rows, way.labels, way.targets):
             return None
         return _Settled(way, rows, tuple(words), bits, choices)
 
-    def _misses(self, rows: Rows, way: _Way) -> bool:
-        forest = self._forest
-        if isinstance(forest.observation, BoostedSums):
-            columns = np.ascontiguousarray(rows.T.astype(np.float64))
-            return bool(missed(forest, columns, way.labels, way.targets))
-        once = np.ones((forest.n_trees, len(rows)), dtype=np.int64)
-        times = once if self._told.drawn is None else self._told.drawn
-        return bool(unexplained(forest, KnownRows(rows, way.labels, times)))
-
-    def _made(self, settled: _Settled) -> Found:
+    def _made(self, settled: _Settled) -> Given:
         way, forest, table = settled.way, self._forest, self._table
         mutations = mutated(self._told, settled.rows, way.labels, self._seed)
         names = self._names or tuple(f"x{j}" for j in range(forest.n_features))
@@ -481,7 +450,7 @@ class _Search:
         )
         if settled.words:
             words += f"; columns: {'; '.join(settled.words)}"
-        return Found(table.taken(way.rows), data, is_sure, words)
+        return Given(table.taken(way.rows), data, words, is_sure)
 
     def _why(self) -> str:
         n_rows, n_given = self._forest.n_samples, len(self._table.frame)

@@ -11,14 +11,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pytest_draft.arrays import AnyArray, FloatArray, IntArray
+from pytest_draft.arrays import AnyArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.artifact.observations import BoostedSums
 from pytest_draft.artifact.observations.boosted import NewtonSteps
 from pytest_draft.artifact.occurrences import draws_are_known, lacks_seeds, occurrences
-from pytest_draft.attack.boosted.staged import sensitivities
+from pytest_draft.attack.boosted.staged import missed, sensitivities
+from pytest_draft.attack.groups import KnownRows
+from pytest_draft.attack.observations import unexplained
 from pytest_draft.errors import DraftError
 from pytest_draft.timebox import TimeBox
+
+__tracebackhide__ = True  # frames here hold labels
 
 _CLOSE = 1e-7
 """How far sums of targets can be off by rounding, relative to the sum of their sizes."""
@@ -87,8 +91,8 @@ class Told:
 
     @property
     def by_round(self) -> int:
-        """Trees that see the same scores: all of a forest."""
-        return self.forest.n_trees if self._boosted is None else self._boosted.n_scores
+        """Trees that see the same scores; of a forest, each stands for itself."""
+        return 1 if self._boosted is None else self._boosted.n_scores
 
     def roots(self) -> FloatArray | None:
         """Return what rows add up to at the roots, shape (n_trees, n_classes), of a regressor (n_trees, 1).
@@ -114,6 +118,32 @@ class Told:
                 return None
             of_class = [np.rint(n_rows / (1 + np.exp(-base[0])))]
         return np.array([[n_rows - of_class[0], of_class[0]] if len(base) == 1 else of_class])
+
+    def gives_targets(self, targets: FloatArray, roots: FloatArray | None) -> bool:
+        """Return whether a regressor's targets, shape (n_rows,), add up to its roots, where these are known."""
+        if roots is None:
+            return True
+        room = _CLOSE * float(np.abs(targets).sum() + 1)
+        if self.drawn is None:
+            return bool(abs(targets.sum() - roots[0, 0]) <= room)
+        if abs(self.drawn[0] @ targets - roots[0, 0]) > 2 * room:
+            return False
+        return bool((np.abs(self.drawn @ targets - roots[:, 0]) <= 2 * room).all())
+
+    def misses(self, rows: Rows, labels: IntArray, targets: FloatArray | None = None) -> bool:
+        """Return whether rows, in their order, miss a count of the file, or a sum.
+
+        Parameters
+        ----------
+        rows : ndarray of float32, shape (n_rows, n_columns)
+        labels : ndarray of int64, shape (n_rows,)
+        targets : ndarray of float64, shape (n_rows,), or None
+            Of a regressor of boosted trees.
+        """
+        if self._boosted is not None:
+            return bool(missed(self.forest, np.ascontiguousarray(rows.T.astype(np.float64)), labels, targets))
+        times = np.ones((self.forest.n_trees, len(rows)), dtype=np.int64) if self.drawn is None else self.drawn
+        return bool(unexplained(self.forest, KnownRows(rows, labels, times)))
 
     def _root(self, tree: int) -> FloatArray:
         claims = self.claims(tree)

@@ -54,6 +54,11 @@ class Walked:
     cuts: dict[tuple[int, int], list[Cut]] = field(default_factory=dict)
     """By column and candidate."""
 
+    @classmethod
+    def begun(cls, alive: BoolArray) -> Walked:
+        """Return what no node has looked at yet."""
+        return cls(alive.copy(), np.zeros(len(alive), np.int64), np.zeros(len(alive), np.int64))
+
     def __repr__(self) -> str:
         return f"Walked({int(self.tests.sum())} nodes explained, {int(self.failed.sum())} not)"
 
@@ -81,20 +86,15 @@ class Walker:
     ) -> None:
         self._told, self._labels, self._targets = told, labels, targets
         self.strict = True
-        self._values = [one.values[rows] for one in candidates]
-        self._some_missing = [bool(np.isnan(values).any()) for values in self._values]
-        self._n_rows = len(rows)
+        self._candidates, self._rows, self._n_rows = candidates, rows, len(rows)
 
-    def fits_first(self, alive: BoolArray, tree: int = 0) -> bool:
-        """Return whether the root of a tree can be explained."""
-        walked = Walked(alive.copy(), np.zeros(len(alive), np.int64), np.zeros(len(alive), np.int64))
-        claims = self._told.claims(tree)
-        score = self._told.first_score(self._n_rows)
-        amounts = self._told.amounts(tree, self._labels, self._targets, score)
-        rows = self._of_tree(tree)
-        if self._told.forest.trees[tree].left[0] < 0:
+    def fits_first(self, alive: BoolArray) -> bool:
+        """Return whether the root of the first tree can be explained."""
+        if self._told.forest.trees[0].left[0] < 0:
             return True
-        self._parted(0, tree, rows, claims, amounts, walked)
+        walked, rows = Walked.begun(alive), self._of_tree(0)
+        amounts = self._told.amounts(0, self._labels, self._targets, self._told.first_score(self._n_rows))
+        self._parted(0, 0, rows, self._told.claims(0), amounts, walked)
         return not walked.failed.any()
 
     def walk(
@@ -113,11 +113,11 @@ class Walker:
             It ends where more nodes than these are not explained.
         """
         told = self._told
-        walked = Walked(alive.copy(), np.zeros(len(alive), np.int64), np.zeros(len(alive), np.int64))
+        walked = Walked.begun(alive)
         score = told.first_score(self._n_rows)
         added = None if score is None else np.zeros_like(score)
         known = True
-        least = LEAST_TREES * (1 if score is None else told.by_round)
+        least = LEAST_TREES * told.by_round
         for tree in range(min(most, told.forest.n_trees)):
             timebox.require()
             if walked.failed.sum() > at_most or (used is not None and tree >= least and walked.tests[used].all()):
@@ -173,18 +173,19 @@ class Walker:
         own = amounts[rows]
         total = own.sum(axis=0)
         fitting: list[tuple[int, IntArray, int]] = []
+        of_table = self._rows[rows]
         several = False
-        for candidate in np.flatnonzero(walked.alive[column]):
-            values = self._values[candidate][rows]
-            if self._some_missing[candidate] and np.isnan(values).any():
-                values = np.where(np.isnan(values), -np.inf if tree.missing_left[node] else np.inf, values)
+        for candidate in np.flatnonzero(walked.alive[column]).tolist():
+            values = self._candidates[candidate].values[of_table]
+            if (missing := np.isnan(values)).any():
+                values = np.where(missing, -np.inf if tree.missing_left[node] else np.inf, values)
             order = np.argsort(values, kind="stable")
             places = self._places(values[order], times[order], own[order], total, wanted, claims, (left, right))
             if len(places):
                 several |= len(places) > 1
-                fitting.append((int(candidate), order, place := int(places[0])))
+                fitting.append((candidate, order, place := int(places[0])))
                 cut = float(values[order[place]]), float(values[order[place + 1]]), float(tree.threshold[node])
-                walked.cuts.setdefault((column, int(candidate)), []).append(cut)
+                walked.cuts.setdefault((column, candidate), []).append(cut)
         if not fitting:
             walked.failed[column] += 1
             walked.at.append((index, node, rows))
