@@ -21,6 +21,7 @@ class Returned:
     """Training data that a function of the owner's project has returned. Its repr shows no row."""
 
     value: object
+    """What it returned: a DataFrame, or rows and labels."""
     source: str
     """The function, as in `Case.data`."""
 

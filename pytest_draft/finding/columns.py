@@ -69,7 +69,9 @@ def plain(name: object) -> str:
     return re.sub(r"[^a-z0-9]", "", str(name).lower())
 
 
-def candidates_of(frame: pd.DataFrame, kept: IntArray, labels: IntArray | None, *, extra: bool) -> list[Candidate]:
+def candidates_of(
+    frame: pd.DataFrame, kept: IntArray, labels: IntArray | None, in_time: Callable[[], None], *, extra: bool
+) -> list[Candidate]:
     """Return all candidates of a table but those that take the split into account.
 
     Parameters
@@ -80,24 +82,44 @@ def candidates_of(frame: pd.DataFrame, kept: IntArray, labels: IntArray | None, 
         Positions of the rows that a cleaning kept, by which a script fills gaps before it splits.
     labels : ndarray of int64, shape (n_table,), or None
         Each row's class, by which gaps can have been filled, too.
+    in_time : callable
+        Called at each candidate; it can raise `OutOfTimeError`.
     extra : bool
         Whether to make what is less usual, too.
+
+    Returns
+    -------
+    list of Candidate
+        Those that tell some rows apart, each once but for those that names ask for.
     """
-    made: list[Candidate] = []
+    found, seen = list[Candidate](), set[bytes]()
+    for one in _made(frame, kept, labels, extra=extra):
+        in_time()
+        values = np.asarray(one.values, dtype=np.float64)
+        finite = values[kept]
+        finite = finite[np.isfinite(finite)]
+        if len(finite) and finite.min() < finite.max() and (one.tag or values.tobytes() not in seen):
+            seen.add(values.tobytes())
+            found.append(replace(one, values=values))
+    return found
+
+
+def _made(frame: pd.DataFrame, kept: IntArray, labels: IntArray | None, *, extra: bool) -> Iterator[Candidate]:
     for name in map(str, frame.columns):
         column = frame[name]
         if pd.api.types.is_datetime64_any_dtype(column):
-            made += _dates(name, column)
+            yield from _dates(name, column)
         elif pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):
-            made += _numbers(name, column.to_numpy(dtype=np.float64, na_value=np.nan), kept, extra=extra)
+            yield from _numbers(name, column.to_numpy(dtype=np.float64, na_value=np.nan), kept, extra=extra)
         else:
             texts = column.map(lambda value: None if pd.isna(value) else str(value))
-            made += _codes(name, texts, kept)
+            yield from _codes(name, texts, kept)
             if extra or texts.nunique() > _MOST_INDICATORS:
-                made += (*_parts(name, texts.fillna("")), *_dates(name, column))
+                yield from _parts(name, texts.fillna(""))
+                yield from _dates(name, column)
     if extra:
-        made += (*_pairs(frame), *_by_group(frame, kept, labels))
-    return _distinct(made, kept)
+        yield from _pairs(frame)
+        yield from _by_group(frame, kept, labels)
 
 
 def of_training(frame: pd.DataFrame, taken: IntArray, *, extra: bool) -> list[Candidate]:
@@ -108,19 +130,6 @@ def of_training(frame: pd.DataFrame, taken: IntArray, *, extra: bool) -> list[Ca
             values = frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
             made += (one for one in _all_filled(name, values, taken, "the training rows", extra=extra))
     return made
-
-
-def _distinct(made: Iterable[Candidate], kept: IntArray) -> list[Candidate]:
-    """Return candidates that tell some rows apart, each once but for those that names ask for."""
-    found, seen = list[Candidate](), set[bytes]()
-    for one in made:
-        values = np.asarray(one.values, dtype=np.float64)
-        finite = values[kept]
-        finite = finite[np.isfinite(finite)]
-        if len(finite) and finite.min() < finite.max() and (one.tag or values.tobytes() not in seen):
-            seen.add(values.tobytes())
-            found.append(replace(one, values=values))
-    return found
 
 
 def _numbers(name: str, values: FloatArray, kept: IntArray, *, extra: bool) -> Iterator[Candidate]:

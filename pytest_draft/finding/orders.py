@@ -6,7 +6,7 @@ Both are lists of a few lines each, so that one more costs a line. Whatever they
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import product
 from typing import Any
 
@@ -41,7 +41,9 @@ def sizes_of(n_rows: int) -> tuple[int, ...]:
     return (n_rows, *(n_rows - math.ceil(share * n_rows) for share in _SHARES))
 
 
-def cleanings(frame: pd.DataFrame, target: str | None, used: Iterable[str]) -> dict[str, IntArray]:
+def cleanings(
+    frame: pd.DataFrame, target: str | None, used: Iterable[str], in_time: Callable[[], None] = lambda: None
+) -> dict[str, IntArray]:
     """Return what scripts keep of a table before they split it: positions, by what was done.
 
     Parameters
@@ -52,12 +54,15 @@ def cleanings(frame: pd.DataFrame, target: str | None, used: Iterable[str]) -> d
         The label column, which has a value in each row that is kept.
     used : iterable of str
         Columns that the model has by name.
+    in_time : callable
+        Called at each of them; it can raise `OutOfTimeError`.
     """
     found: dict[str, IntArray] = {}
     seen: set[bytes] = set()
     labelled = np.ones(len(frame), dtype=np.bool_) if target is None else frame[target].notna().to_numpy()
 
     def add(words: str, kept: AnyArray) -> None:
+        in_time()
         positions = np.flatnonzero(kept & labelled) if kept.dtype == np.bool_ else kept[labelled[kept]]
         if len(positions) and (key := positions.tobytes()) not in seen:
             seen.add(key)

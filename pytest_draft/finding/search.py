@@ -225,7 +225,7 @@ class _Search:
 
     def _ways(self) -> Iterator[_Way | None]:
         """Yield rows whose labels fit the roots of all trees: usual ones first; None after each block."""
-        cleaned = cleanings(self._frame, self._target, self._names or ())
+        cleaned = cleanings(self._frame, self._target, self._names or (), self._timebox.require)
         seeded = [(words, kept) for words, kept in cleaned.items() if not words.startswith(SORTED)]
         whole, main, others = dict(seeded[:1]), dict(seeded[:_MAIN]), dict(seeded[_MAIN:])
         yield from self._block(cleaned, (), first=True)
@@ -285,7 +285,9 @@ class _Search:
         if self._encoded is not None:
             return self._of_encoder(), np.eye(n_columns, dtype=np.bool_)
         if (id(way.kept), extra) not in self._pools:
-            self._pools[id(way.kept), extra] = candidates_of(self._features, way.kept, self._labels.codes, extra=extra)
+            self._pools[id(way.kept), extra] = candidates_of(
+                self._features, way.kept, self._labels.codes, self._timebox.require, extra=extra
+            )
         candidates = self._pools[id(way.kept), extra]
         if len(way.rows) < len(way.kept):
             candidates = candidates + of_training(self._features, way.rows, extra=extra)
