@@ -44,7 +44,7 @@ from pytest_draft.facts.files import ArtifactFacts, DataFacts, DomainFacts
 from pytest_draft.facts.published import Published
 from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.facts.slices import Slice, by_class
-from pytest_draft.finding import rows_of
+from pytest_draft.finding import Given, rows_of
 from pytest_draft.knowledge import Knowledge, grant
 from pytest_draft.timebox import TimeBox
 
@@ -196,10 +196,8 @@ def open_files(case: Case, given: object, record: FlowRecord, *, search: bool = 
         if artifact.not_covered is not None:
             raise NotCoveredError(artifact.not_covered)
         if given is not None:
-            given, notes = table_of(case, given, artifact.model, artifact.encoder)
-            record.note(*notes)
             box = record.limits.search() if search else None
-            found = rows_of(artifact, given, case.target, box, case.seed, case.found_rows_bits, anyway=case.full)
+            found = _rows(artifact, case, given, box, record)
             given, all_rows, data = found.table, found.data, found.data
             if artifact.origin.parts:
                 all_rows = whole_data(given, artifact.model, case.target, artifact.encoder, artifact.origin)
@@ -212,6 +210,22 @@ def open_files(case: Case, given: object, record: FlowRecord, *, search: bool = 
     except Exception as error:  # what stands in the file stands there, whatever becomes of the data
         return Opened(artifact, given, all_rows, None, error)
     return Opened(artifact, given, all_rows, data)
+
+
+def _rows(artifact: Artifact, case: Case, given: object, box: TimeBox | None, record: FlowRecord) -> Given:
+    """Return the rows that a model was trained on: those that the case says, else those that are found."""
+    table, notes = table_of(case, given, artifact.model, artifact.encoder)
+    can_be_others = case.split is not None and box is not None
+    try:
+        found = rows_of(artifact, table, case.target, box, case.seed, case.found_rows_bits, anyway=case.full)
+        if not can_be_others or found.data.n_rows >= (getattr(artifact.model, "n_samples", None) or 0):
+            record.note(*notes)
+            return found
+    except DataError:
+        if not can_be_others:
+            raise
+    record.note("the rows that --draft-split says do not explain the file: they are looked for in the whole table")
+    return _rows(artifact, replace(case, split=None), given, record.limits.search(), record)
 
 
 def complete(opened: Opened, case: Case, record: FlowRecord) -> Inputs:

@@ -53,12 +53,25 @@ def test_a_split_that_is_said_gives_the_verdict_of_the_rows_themselves(project, 
     assert "training rows taken from the table as --draft-split says: 32 of 40" in result["notes"]
 
 
+def test_the_rows_are_looked_for_in_the_whole_table_where_the_split_is_another(project, judge, rows):
+    train = rows.sample(n=30, random_state=42)
+    project.train(RandomForestClassifier(50, random_state=0), train, "part")
+    judge()
+    alone = project.result()
+    assert any(note.startswith("training rows found: 30 of 40") for note in alone["notes"])
+    for split in (SPLIT, "df.sample(n=30, random_state=43)", "df.sample(n=20, random_state=42)"):
+        judge("--draft-split", split)
+        result = project.result()
+        assert (result["verdict"], result["metrics"]) == (alone["verdict"], alone["metrics"])
+        assert set(alone["notes"]) < set(result["notes"])
+        assert "the rows that --draft-split says do not explain the file: they are looked for" in result["notes"][0]
+
+
 @pytest.mark.nightly
-def test_another_split_than_that_of_the_file_is_noticed(project, judge):
-    project.write("policy.toml", POLICY.replace("= 20", "= 40"))
-    judge("--draft-split", SPLIT.replace("42", "43"))
-    assert project.result()["verdict"] == "inconclusive"
-    assert any("was not trained on these rows" in reason for reason in project.result()["reasons"])
+def test_a_table_without_the_rows_is_told_so_whatever_the_split(project, judge):
+    judge("--draft-split", SPLIT, data="strangers.csv")
+    (reason,) = project.result()["reasons"]
+    assert "it was trained on 32 rows, and the table has 40" in reason
 
 
 def test_ini_file_and_manifest_say_the_split(project, expected):
