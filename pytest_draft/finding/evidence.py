@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pytest_draft.arrays import IntArray, Rows
+from pytest_draft.arrays import FloatArray, IntArray, Rows
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.finding.told import Told
 
@@ -105,12 +105,34 @@ def bits_of_roots(told: Told, labels: IntArray) -> float:
         return 8.0 * len(roots)  # of targets, whose sums are not whole
     shares = np.bincount(labels, minlength=told.n_classes) / len(labels)
     spread = (drawn.astype(np.float64) ** 2).sum(axis=1) - drawn.sum(axis=1) ** 2 / drawn.shape[1]
-    bits = 0.0
-    for share in shares[1:]:
-        deviation = np.sqrt(np.maximum(spread * share * (1 - share), 1e-12) * 2 * np.pi)
-        bits += float(np.maximum(0.0, np.log2(deviation)).sum())
+    bits = float(bits_of_classes(spread, shares).sum())
     each = shares[shares > 0]
     return min(bits, float(-len(labels) * (each * np.log2(each)).sum()))
+
+
+def bits_of_classes(spread: FloatArray, shares: FloatArray) -> FloatArray:
+    """Return how unlikely the numbers of all classes together are, at least, in draws at random.
+
+    The likeliest numbers of classes with shares p are as likely as the peak of a normal distribution with the
+    covariance ``spread * (diag(p) - p p')``, whose determinant without one class is the product of all p. Rare classes
+    for which it has no meaning are taken together with the next one, which can only make the numbers likelier.
+
+    Parameters
+    ----------
+    spread : ndarray of float64, shape (n_draws,)
+        Variance of the number of a class, over ``p (1 - p)``.
+    shares : ndarray of float64, shape (n_classes,)
+
+    Returns
+    -------
+    ndarray of float64, shape (n_draws,)
+    """
+    shares = -np.sort(-shares[shares > 0])
+    apart = np.arange(1, len(shares))
+    determinant = np.cumsum(np.log2(shares))[:-1] + np.log2(np.cumsum(shares[::-1])[::-1][1:])
+    bits = (apart * np.log2(2 * np.pi * np.maximum(spread, 1e-12))[:, None] + determinant) / 2
+    likeliest: FloatArray = bits.max(axis=1, initial=0.0)
+    return likeliest
 
 
 def bits_of_places(parted: Sequence[tuple[float, float]], left_out: float) -> float:

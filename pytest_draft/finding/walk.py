@@ -14,6 +14,7 @@ import numpy as np
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.finding.columns import Candidate
+from pytest_draft.finding.evidence import bits_of_classes
 from pytest_draft.finding.told import Claims, Told
 from pytest_draft.timebox import TimeBox
 
@@ -236,16 +237,12 @@ class Walker:
 def _bits(own: FloatArray, total: FloatArray, times: FloatArray, taken: float) -> float:
     """Return how unlikely it is, at least, that so many random draws of a node's have the sums of its left child.
 
-    Of each class, the most likely number is as likely as 1 / (sigma sqrt(2 pi)), where sigma is the hypergeometric
-    deviation. Of targets, whose sums are not whole, no more than 8 bits are counted.
+    Of classes, by the hypergeometric deviation; of targets, whose sums are not whole, no more than 8 bits are counted.
     """
     whole = float(times.sum())
     if whole < 2 or own.shape[1] == 0:
         return 0.0
     if own.shape[1] != 2 and (own.shape[1] == 1 or (own != np.rint(own)).any()):
         return min(8.0, float(np.log2(max(1.0, min(taken, whole - taken)))) + 1.0)
-    bits = 0.0
-    for share in (total / max(total.sum(), 1.0))[1:]:
-        deviation = np.sqrt(max(0.0, taken * share * (1 - share) * (whole - taken) / (whole - 1)))
-        bits += max(0.0, float(np.log2(deviation * np.sqrt(2 * np.pi)))) if deviation > 0 else 0.0
-    return bits
+    spread = np.array([taken * (whole - taken) / (whole - 1)])
+    return float(bits_of_classes(spread, total / max(total.sum(), 1.0))[0])

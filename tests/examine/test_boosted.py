@@ -106,7 +106,8 @@ def test_early_stopping_is_judged_by_the_rows_that_it_did_not_hold_back(judged, 
         "one row too many": pd.concat([table, table[:1]]),
         "one row missing": table[1:],
     }
-    model = HistGradientBoostingClassifier(max_iter=10, max_leaf_nodes=5, min_samples_leaf=5, early_stopping=True)
+    settings = {"max_iter": 10, "max_leaf_nodes": 5, "min_samples_leaf": 5, "random_state": 0}
+    model = HistGradientBoostingClassifier(early_stopping=True, **settings)
     verdict, examination = judged(model, table, others.get(beside, table))
     assert verdict != "passed"
     strange = ("was not trained on these rows", "was trained on 270 rows, and the data hold 299")

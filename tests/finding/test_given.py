@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from lightgbm import LGBMClassifier
+from scipy.stats import multivariate_hypergeom
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
 from sklearn.model_selection import train_test_split
@@ -16,6 +17,7 @@ from pytest_draft.artifact import read
 from pytest_draft.data import as_table
 from pytest_draft.errors import DataError
 from pytest_draft.finding import rows_of
+from pytest_draft.finding.evidence import bits_of_classes
 from pytest_draft.timebox import TimeBox
 
 SECRET = "Wolpertinger"
@@ -162,3 +164,17 @@ def test_rows_whose_columns_are_not_found_are_named(found):
     ) as refused:
         found(RandomForestClassifier(random_state=0), rows, train.y, table, "y", seconds=6.0)
     assert "train_test_split(random_state=42)" in str(refused.value)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_no_numbers_of_classes_are_likelier_than_said(n_classes):
+    rng = np.random.default_rng(n_classes)
+    for _ in range(20):
+        n_rows, shares = int(rng.integers(20, 400)), rng.dirichlet(np.ones(n_classes))
+        counts = np.maximum(1, np.rint(shares * n_rows)).astype(int)
+        n_rows, taken = counts.sum(), int(rng.integers(5, counts.sum() - 5))
+        seen = np.unique(rng.multivariate_hypergeometric(counts, taken, size=20_000), axis=0)
+        likeliest = multivariate_hypergeom.logpmf(seen, counts, taken).max() / np.log(2)
+        spread = np.array([taken * (n_rows - taken) / (n_rows - 1)])
+        said = bits_of_classes(spread, counts / n_rows)[0]
+        assert -likeliest - 2.5 < said < 0.2 - likeliest
