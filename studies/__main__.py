@@ -38,6 +38,7 @@ from studies import (
     side_by_side,
     startup,
     verdicts,
+    what_decides,
 )
 from studies.fuzz import run as fuzz
 from studies.options import end, status_of
@@ -56,6 +57,7 @@ STUDIES: Mapping[str, tuple[ModuleType, str]] = {
         same_reports,
         "fixed judgements by this checkout and another one: where their JSON reports differ",
     ),
+    "what-decides": (what_decides, "what decides about some 190 files of all kinds, beside an earlier version"),
     # What the engine proves and claims, on generated instances.
     "agreement": (agreement, "engine, papers' models and enumeration on generated instances"),
     "boosted-agreement": (boosted_agreement, "boosted trees and enumeration on generated instances"),

@@ -245,6 +245,14 @@ def _screening(drawing: Drawing) -> Table:
     return drawing.table(np.where(gate == 0, 0, drawing.rng.integers(0, 2, drawing.n_rows)))
 
 
+def _wide(drawing: Drawing) -> Table:
+    """Draw more columns than can be enumerated together."""
+    flags = [drawing.binary(f"flag{index}", share) for index, share in enumerate(np.linspace(0.1, 0.6, 26))]
+    drawing.coded("grade", [0, 1, 2, 3])
+    drawing.one_hot("job", ["none", "office", "field"], [0.2, 0.5, 0.3])
+    return drawing.table(drawing.noisy(np.sum(flags[-5:], axis=0) > 2))
+
+
 def _iris(drawing: Drawing) -> Table:
     """Draw rows of iris."""
     return _bundled(drawing, load_iris(as_frame=True).frame, 4)
@@ -275,6 +283,7 @@ TABLES: dict[str, Callable[[Drawing], Table]] = {
     "screening": _screening,
     "iris": _iris,
     "cancer": _cancer,
+    "wide": _wide,
 }
 """How each table is drawn."""
 

@@ -17,6 +17,7 @@ STUDIES = (
     "verdicts",
     "startup",
     "same-reports",
+    "what-decides",
     "agreement",
     "boosted-agreement",
     "numeric-agreement",
