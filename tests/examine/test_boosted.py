@@ -109,7 +109,7 @@ def test_early_stopping_is_judged_by_the_rows_that_it_did_not_hold_back(judged, 
     settings = {"max_iter": 10, "max_leaf_nodes": 5, "min_samples_leaf": 5, "random_state": 0}
     model = HistGradientBoostingClassifier(early_stopping=True, **settings)
     verdict, examination = judged(model, table, others.get(beside, table))
-    assert verdict != "passed"
+    assert HELD_BACK[beside] or verdict != "passed"
     strange = ("was not trained on these rows", "was trained on 270 rows, and the data hold 299")
     assert any(words in reason for words in strange for reason in examination.reasons) != HELD_BACK[beside]
     if HELD_BACK[beside]:
