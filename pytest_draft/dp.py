@@ -22,7 +22,7 @@ from sklearn.utils import check_random_state, check_scalar, validation
 from sklearn.utils.multiclass import check_classification_targets
 
 from pytest_draft.arrays import AnyArray, FloatArray, IntArray
-from pytest_draft.artifact.declared_privacy import proves_delta
+from pytest_draft.artifact.sklearn.declared_privacy import proves_delta
 from pytest_draft.facts.privacy import Rounding
 
 Draw = Callable[[Any, tuple[int, ...]], FloatArray]

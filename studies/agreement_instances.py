@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
 from pytest_draft.artifact import Forest, occurrences
-from pytest_draft.artifact.observations import ClassCounts
+from pytest_draft.artifact.forest.observations import ClassCounts
 from pytest_draft.domain import Attribute, Domain, Kind
 from studies.files import through_file
 from studies.paper_models.published import ModelDataset

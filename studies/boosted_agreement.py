@@ -15,7 +15,7 @@ import numpy as np
 
 from pytest_draft.arrays import IntArray
 from pytest_draft.artifact import Forest
-from pytest_draft.artifact.observations import BoostedSums
+from pytest_draft.artifact.forest.observations import BoostedSums
 from pytest_draft.attack.boosted.rebuild import rebuild_boosted
 from pytest_draft.attack.boosted.staged import missed
 from pytest_draft.attack.search import Search

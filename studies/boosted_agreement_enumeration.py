@@ -11,7 +11,7 @@ from scipy import special
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.observations import BoostedSums
+from pytest_draft.artifact.forest.observations import BoostedSums
 from studies.agreement_enumeration import TooManyError
 from studies.paper_models.published import reached
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from pytest_draft.arrays import FloatArray, IntArray, Rows
 from pytest_draft.artifact import Forest
-from pytest_draft.artifact.observations import BoostedSums, Statements
+from pytest_draft.artifact.forest.observations import BoostedSums, Statements
 from pytest_draft.domain import Domain
 from studies.agreement_instances import random_domain
 from studies.files import through_file

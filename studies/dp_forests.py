@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 
 from pytest_draft.arrays import FloatArray
 from pytest_draft.artifact import Forest, Tree
-from pytest_draft.artifact.draws import Draws
-from pytest_draft.artifact.observations import ClassCounts, under
+from pytest_draft.artifact.forest.draws import Draws
+from pytest_draft.artifact.forest.observations import ClassCounts, under
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.dp import Draw, GaussianForestClassifier, LaplaceForestClassifier
 from pytest_draft.facts.privacy import Privacy

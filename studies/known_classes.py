@@ -2,9 +2,9 @@
 
 Every estimator is fitted on two tables, of which one has more rows, and what it keeps is listed by class and attribute:
 its parameters, what has the same size for both tables (an aggregate), and what grows with the rows. The table stands in
-``pytest_draft/artifact/known_classes.json``; run this again for a new version of a library, and it is added to it:
+``pytest_draft/artifact/world/known_classes.json``; run this again for a new version of a library, and it is added:
 
-    python -m studies known-classes pytest_draft/artifact/known_classes.json
+    python -m studies known-classes pytest_draft/artifact/world/known_classes.json
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ import pytest
 
 import pytest_draft
 from pytest_draft.artifact import Forest, Tree
-from pytest_draft.artifact.draws import Draws
-from pytest_draft.artifact.observations import ClassCounts
+from pytest_draft.artifact.forest.draws import Draws
+from pytest_draft.artifact.forest.observations import ClassCounts
 
 # While tests are collected nothing is garbage, and what is compiled is kept, as numba keeps it: else each of some 200
 # processes would compile all modules anew, and pytest's rewrite their asserts. After that it is not kept any more: a

@@ -18,9 +18,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pytest_draft.artifact.draws import Draws
 from pytest_draft.artifact.forest import Forest, Tree
-from pytest_draft.artifact.observations import ClassCounts, under
+from pytest_draft.artifact.forest.draws import Draws
+from pytest_draft.artifact.forest.observations import ClassCounts, under
 from pytest_draft.data import Table, TrainingData, read_domain, read_table, training_data
 from pytest_draft.errors import DataError, DraftError, LabelError, NotCoveredError
 from pytest_draft.facts.privacy import Privacy

@@ -12,8 +12,8 @@ import numpy as np
 from pytest_draft.ambiguity.gaps import were_moved
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.nodes import ForestNodes
-from pytest_draft.artifact.observations import Answers, BoostedSums, ClassCounts, RowNumbers
+from pytest_draft.artifact.forest.nodes import ForestNodes
+from pytest_draft.artifact.forest.observations import Answers, BoostedSums, ClassCounts, RowNumbers
 from pytest_draft.attack.boosted.staged import Stage, missed
 from pytest_draft.attack.descent import leaf_positions, sent_down
 from pytest_draft.attack.fractions.likelihood import rows_drawn

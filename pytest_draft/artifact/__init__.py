@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pytest_draft.artifact.budget import Limits
 from pytest_draft.artifact.encoder import Encoder
-from pytest_draft.artifact.forest import Artifact, Forest, Tree
-from pytest_draft.artifact.missing import require_missing_covered
-from pytest_draft.artifact.occurrences import occurrences
+from pytest_draft.artifact.forest import Forest, Tree
+from pytest_draft.artifact.forest.missing import require_missing_covered
+from pytest_draft.artifact.forest.occurrences import occurrences
+from pytest_draft.artifact.model import Artifact
 from pytest_draft.artifact.reader import read
-from pytest_draft.artifact.rule_list import RuleList
+from pytest_draft.artifact.rules.rule_list import RuleList
 
 __all__ = [
     "Artifact",

@@ -9,8 +9,8 @@ import numpy as np
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.forest import Tree
-from pytest_draft.artifact.observations import BoostedSums
-from pytest_draft.artifact.validate import is_sound
+from pytest_draft.artifact.forest.observations import BoostedSums
+from pytest_draft.artifact.forest.validate import is_sound
 from pytest_draft.errors import CorruptArtifactError
 
 STEPS = 40

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pytest_draft.artifact.contents import NOTHING, Contents
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.origin import HeldBack
+from pytest_draft.artifact.world.contents import NOTHING, Contents
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,10 +31,10 @@ from pytest_draft.artifact.booster_model import BoosterModel
 from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.catboost_files import Grown, ModelParts, is_catboost, parts_of
 from pytest_draft.artifact.catboost_parameters import LOSSES, WEIGHTS, LeafEstimation, leaf_estimation
-from pytest_draft.artifact.contents import Contents
-from pytest_draft.artifact.draws import Draws
 from pytest_draft.artifact.forest import Forest, Tree
-from pytest_draft.artifact.observations import BoostedSums, NewtonSteps, Statements
+from pytest_draft.artifact.forest.draws import Draws
+from pytest_draft.artifact.forest.observations import BoostedSums, NewtonSteps, Statements
+from pytest_draft.artifact.world.contents import Contents
 from pytest_draft.errors import CorruptArtifactError
 
 _DOUBLE = 1e-10

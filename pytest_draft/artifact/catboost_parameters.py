@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pytest_draft.artifact.observations import Loss
+from pytest_draft.artifact.forest.observations import Loss
 from pytest_draft.errors import CorruptArtifactError, one_line
 
 LOSSES: dict[str, Loss] = {"Logloss": "logistic", "MultiClass": "softmax", "RMSE": "squared", "Poisson": "poisson"}

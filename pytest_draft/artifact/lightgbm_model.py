@@ -27,9 +27,9 @@ from pytest_draft.arrays import FloatArray
 from pytest_draft.artifact.boosted_tree import STEPS, Splits, checked_tree
 from pytest_draft.artifact.booster_model import BoosterModel
 from pytest_draft.artifact.budget import Budget
-from pytest_draft.artifact.contents import Contents, Stored, stored_categories, stored_numbers
-from pytest_draft.artifact.draws import Draws
 from pytest_draft.artifact.forest import Forest, Tree
+from pytest_draft.artifact.forest.draws import Draws
+from pytest_draft.artifact.forest.observations import BoostedSums, Loss, Statements
 from pytest_draft.artifact.json_text import json_content
 from pytest_draft.artifact.lightgbm_parameters import not_covered_parameter, takes_all_rows
 from pytest_draft.artifact.lightgbm_text import (
@@ -41,7 +41,7 @@ from pytest_draft.artifact.lightgbm_text import (
     is_lightgbm,
     model_text,
 )
-from pytest_draft.artifact.observations import BoostedSums, Loss, Statements
+from pytest_draft.artifact.world.contents import Contents, Stored, stored_categories, stored_numbers
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError, one_line
 
 _SINGLE = 2.0**-24

@@ -7,47 +7,88 @@ opaque and is listed as not read.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
-from pytest_draft.artifact.account import NO_ACCOUNT, Account, account_of
 from pytest_draft.artifact.boosted_tree import require_range
 from pytest_draft.artifact.booster_model import BoosterModel
 from pytest_draft.artifact.booster_records import READERS
 from pytest_draft.artifact.budget import Budget
-from pytest_draft.artifact.contents import NOTHING, Contents, contents_of
-from pytest_draft.artifact.corels import is_corels, stored_corels
 from pytest_draft.artifact.encoder import Encoder
-from pytest_draft.artifact.estimators import ForestReader
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.greedy import GREEDY, greedy_rule_list
+from pytest_draft.artifact.forest.observations import BoostedSums
 from pytest_draft.artifact.objects import Object, with_article
-from pytest_draft.artifact.observations import BoostedSums
 from pytest_draft.artifact.onnx_model import OnnxModel
 from pytest_draft.artifact.origin import ORIGINAL, Origin
 from pytest_draft.artifact.places import FoundModel, models_in
 from pytest_draft.artifact.records import Record
-from pytest_draft.artifact.rule_list import RuleList
-from pytest_draft.artifact.undoing import with_transformers
-from pytest_draft.artifact.unjudged import ALONE, Unjudged, unjudged_trees
-from pytest_draft.errors import SeveralModelsError, UnsupportedArtifactError, listed, one_line
+from pytest_draft.artifact.rules.corels import is_corels, stored_corels
+from pytest_draft.artifact.rules.greedy import GREEDY, greedy_rule_list
+from pytest_draft.artifact.rules.rule_list import RuleList
+from pytest_draft.artifact.sklearn.estimators import ForestReader
+from pytest_draft.artifact.sklearn.undoing import with_transformers
+from pytest_draft.artifact.world.account import NO_ACCOUNT, Account, account_of
+from pytest_draft.artifact.world.contents import NOTHING, Contents, contents_of
+from pytest_draft.artifact.world.unjudged import ALONE, Unjudged, unjudged_trees
+from pytest_draft.errors import NotCoveredError, SeveralModelsError, UnsupportedArtifactError, listed, one_line
 from pytest_draft.facts.privacy import Privacy
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class View:
-    """What was read of a file, and what was not: the fields of `Artifact` but for the file's own."""
+    """What was read of a model file, and what was not."""
 
     holds: str
+    """One line: what the file holds, e.g. ``RandomForestClassifier, 100 trees, 19 columns, 2 classes``."""
     model: Forest | RuleList
     not_read: tuple[str, ...]
+    """Attribute paths in the file that were left opaque."""
     encoder: Encoder | None = None
+    """What the file's transformers make of raw columns; None where none stands before the forest."""
     not_covered: str | None = None
-    contents: Contents = NOTHING
+    """Why it is not known what the file's transformers make of raw columns, which rows the model was trained on or what
+    its trees say of them: no rows can be judged by such a file, only what stands in it. None where that is known.
+    """
+    contents: Contents = field(default=NOTHING, repr=False)
+    """All else that stands in the file."""
     account: Account = NO_ACCOUNT
+    """What of that has no reason to be there, and what holds rows by its nature."""
     unjudged: Unjudged = ALONE
+    """Its fitted trees that are no model's that is judged."""
     origin: Origin = ORIGINAL
+    """How the rows and labels that the model was trained on follow from those of the whole file."""
     places: tuple[str, ...] = ()
+    """Where all models of the file stand; empty where there is but one."""
     given: tuple[str, ...] = ()
+    """Those of them that were fitted before they were given to a model that fits copies of them."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Artifact(View):
+    """A model file that was read, never run."""
+
+    path: str
+    """As given."""
+    sha256: str
+    """Of exactly the bytes that were read."""
+    size: int
+    """Bytes."""
+
+    @property
+    def forest(self) -> Forest:
+        """The model, where it is a forest.
+
+        Raises
+        ------
+        NotCoveredError
+            Where it is a rule list.
+        """
+        if isinstance(self.model, RuleList):
+            raise NotCoveredError(
+                f"{one_line(Path(self.path).name or self.path, 120)} holds a rule list ({self.model.kind}), no forest: "
+                "it is judged by the rule entropy-reduction"
+            )
+        return self.model
 
 
 def view(root: object, budget: Budget, place: str | None = None) -> View:

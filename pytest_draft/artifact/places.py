@@ -1,7 +1,7 @@
 """Finds every tree ensemble in a file: its place, what stands before it, and how its rows and labels arise.
 
 Containers (dict, list, tuple), pipelines, searches and models that hold other models are looked into, by the attributes
-in which they keep what they have fitted. What is in none of these is left to `pytest_draft.artifact.unjudged`.
+in which they keep what they have fitted. What is in none of these is left to `pytest_draft.artifact.world.unjudged`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 
 from pytest_draft.artifact.booster_records import READERS
 from pytest_draft.artifact.budget import Budget
-from pytest_draft.artifact.estimators import BAGGING, ESTIMATORS, SUPPORTED, TREES, class_keys
 from pytest_draft.artifact.objects import Object, described, plain_classes, with_article
 from pytest_draft.artifact.origin import Fold, OneAgainstOne, OneAgainstRest, Origin
-from pytest_draft.artifact.pipeline import EncoderReader, steps_of
 from pytest_draft.artifact.records import Array, Global, Mapping, Record
-from pytest_draft.artifact.selection import FITTED_ON_SELECTED
+from pytest_draft.artifact.sklearn.estimators import BAGGING, ESTIMATORS, SUPPORTED, TREES, class_keys
+from pytest_draft.artifact.sklearn.pipeline import EncoderReader, steps_of
+from pytest_draft.artifact.sklearn.selection import FITTED_ON_SELECTED
 from pytest_draft.errors import ArtifactError, CorruptArtifactError, UnsupportedArtifactError
 
 MODELS = ESTIMATORS | READERS.keys()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from pytest_draft.artifact.declared_privacy import REPLAYED
-from pytest_draft.artifact.forest import Artifact, Forest
+from pytest_draft.artifact.forest import Forest
+from pytest_draft.artifact.model import Artifact
+from pytest_draft.artifact.sklearn.declared_privacy import REPLAYED
 from pytest_draft.facts.published import Drawn, Published
 
 

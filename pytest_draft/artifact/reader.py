@@ -16,13 +16,12 @@ import numpy as np
 from pytest_draft.artifact.booster_files import booster_in
 from pytest_draft.artifact.budget import DEFAULT_LIMITS, Budget, Limits
 from pytest_draft.artifact.container import load, unpack
-from pytest_draft.artifact.forest import Artifact
-from pytest_draft.artifact.interpreter import interpret
-from pytest_draft.artifact.model import view, view_of_booster, view_of_onnx, view_of_rules
+from pytest_draft.artifact.model import Artifact, view, view_of_booster, view_of_onnx, view_of_rules
 from pytest_draft.artifact.onnx_graph import is_onnx
 from pytest_draft.artifact.onnx_model import read_onnx
-from pytest_draft.artifact.rule_list_texts import rule_list_in, text_of
-from pytest_draft.artifact.skops import is_archive, read_skops
+from pytest_draft.artifact.pickle.interpreter import interpret
+from pytest_draft.artifact.rules.texts import rule_list_in, text_of
+from pytest_draft.artifact.skops.archive import is_archive, read_skops
 from pytest_draft.errors import ArtifactError, ArtifactTooBigError, CorruptArtifactError, one_line
 
 _LONG = 2**22
@@ -88,7 +87,8 @@ def read(path: str | os.PathLike[str], *, place: str | None = None, limits: Limi
         sha256 = source.sha256
         assert sha256 is not None
         not_covered = None if found.not_covered is None else f"{_shown(given)}: {found.not_covered}"
-        return Artifact(given, sha256, size, **vars(replace(found, not_covered=not_covered, account=account)))
+        found = replace(found, not_covered=not_covered, account=account)
+        return Artifact(path=given, sha256=sha256, size=size, **vars(found))
 
 
 class _Source:

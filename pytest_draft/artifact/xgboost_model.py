@@ -11,10 +11,10 @@ import numpy as np
 
 from pytest_draft.artifact.booster_model import BoosterModel
 from pytest_draft.artifact.budget import Budget
-from pytest_draft.artifact.contents import Contents, Stored, stored_categories, stored_numbers
-from pytest_draft.artifact.draws import Draws
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.observations import BoostedSums, Loss, Statements
+from pytest_draft.artifact.forest.draws import Draws
+from pytest_draft.artifact.forest.observations import BoostedSums, Loss, Statements
+from pytest_draft.artifact.world.contents import Contents, Stored, stored_categories, stored_numbers
 from pytest_draft.artifact.xgboost_parts import has_text, number, numbers, part, text, whole
 from pytest_draft.artifact.xgboost_rates import rates_of
 from pytest_draft.artifact.xgboost_settings import NEWEST, OLDEST, stated_rates, takes_all_rows, tree_settings, unusual

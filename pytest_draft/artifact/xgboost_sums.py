@@ -9,9 +9,9 @@ from typing import Literal
 import numpy as np
 
 from pytest_draft.arrays import FloatArray
-from pytest_draft.artifact.boosted_estimators import UNKNOWN_ROWS
 from pytest_draft.artifact.forest import Tree
-from pytest_draft.artifact.observations import Loss, Statements
+from pytest_draft.artifact.forest.observations import Loss, Statements
+from pytest_draft.artifact.sklearn.boosted_estimators import UNKNOWN_ROWS
 from pytest_draft.artifact.xgboost_parts import number
 from pytest_draft.artifact.xgboost_rates import SINGLE, Rates
 from pytest_draft.artifact.xgboost_trees import XGBoostTree

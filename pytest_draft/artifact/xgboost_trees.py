@@ -12,7 +12,7 @@ from pytest_draft.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.boosted_tree import STEPS
 from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.forest import Tree
-from pytest_draft.artifact.validate import is_sound
+from pytest_draft.artifact.forest.validate import is_sound
 from pytest_draft.artifact.xgboost_parts import has_text, numbers, part, whole
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError
 

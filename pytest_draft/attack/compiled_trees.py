@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pytest_draft.arrays import BoolArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.nodes import ForestNodes
+from pytest_draft.artifact.forest.nodes import ForestNodes
 from pytest_draft.attack.redacted import redacted
 from pytest_draft.domain import Domain
 

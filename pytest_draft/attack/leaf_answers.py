@@ -13,8 +13,8 @@ from scipy.special import softmax
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.observations import BoostedSums, ClassCounts, Shares
-from pytest_draft.artifact.rule_list import RuleList
+from pytest_draft.artifact.forest.observations import BoostedSums, ClassCounts, Shares
+from pytest_draft.artifact.rules.rule_list import RuleList
 from pytest_draft.attack.boosted.staged import boosted, stages
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.errors import NotCoveredError

@@ -6,7 +6,7 @@ import numpy as np
 
 from pytest_draft.arrays import IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.observations import BoostedSums
+from pytest_draft.artifact.forest.observations import BoostedSums
 from pytest_draft.attack.boosted.staged import missed
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.groups import Groups, KnownRows

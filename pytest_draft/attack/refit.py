@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from pytest_draft.arrays import IntArray
 from pytest_draft.artifact.forest import Forest, Tree
-from pytest_draft.artifact.occurrences import drawn_columns
+from pytest_draft.artifact.forest.occurrences import drawn_columns
 from pytest_draft.attack.groups import Groups
 from pytest_draft.errors import NotCoveredError
 

@@ -6,7 +6,7 @@ different rows it saw. Numbers are tried one after the other, and dropped at the
 is claimed only if chance alone would bring about less than `MOST_BY_CHANCE` claims among all that were tried.
 
 The rules are those of ``sklearn.ensemble`` and ``sklearn.tree._splitter``, of the versions that
-`pytest_draft.artifact.occurrences` knows.
+`pytest_draft.artifact.forest.occurrences` knows.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from pytest_draft.arrays import BoolArray, IntArray
-from pytest_draft.artifact.draws import BaggingDraws, ForestDraws
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.occurrences import NEWEST, draws_are_known, occurrences
+from pytest_draft.artifact.forest.draws import BaggingDraws, ForestDraws
+from pytest_draft.artifact.forest.occurrences import NEWEST, draws_are_known, occurrences
 from pytest_draft.attack.mersenne import AHEAD, draw_ahead, seeds_of
 from pytest_draft.attack.numeric.growth import columns_drawn
 from pytest_draft.attack.seed_evidence import explain_columns, explain_roots, explain_sizes

@@ -16,8 +16,8 @@ import numpy as np
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest, Tree
-from pytest_draft.artifact.nodes import ForestNodes
-from pytest_draft.artifact.observations import ClassCounts, TargetMeans
+from pytest_draft.artifact.forest.nodes import ForestNodes
+from pytest_draft.artifact.forest.observations import ClassCounts, TargetMeans
 from pytest_draft.errors import NotCoveredError
 
 SQUARED = frozenset({"squared_error", "mse", "friedman_mse"})

@@ -22,7 +22,7 @@ from scipy.special import gammaln
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest, Tree
-from pytest_draft.artifact.occurrences import drawn_columns
+from pytest_draft.artifact.forest.occurrences import drawn_columns
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.node_choices import (
     CRITERIA,

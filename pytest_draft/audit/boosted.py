@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from pytest_draft.ambiguity.counted import counted_by
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.observations import BoostedSums
+from pytest_draft.artifact.forest.observations import BoostedSums
 from pytest_draft.attack.boosted.counted import row_numbers
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import OutOfTimeError

@@ -12,10 +12,10 @@ from dataclasses import replace
 
 from pytest_draft.arrays import AnyArray
 from pytest_draft.artifact import Artifact
-from pytest_draft.artifact.account import FEWEST_ROWS
-from pytest_draft.artifact.contents import Contents
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.rule_list import RuleList
+from pytest_draft.artifact.rules.rule_list import RuleList
+from pytest_draft.artifact.world.account import FEWEST_ROWS
+from pytest_draft.artifact.world.contents import Contents
 from pytest_draft.audit.copies import find_copies
 from pytest_draft.audit.known_data import KnownData, raw_columns_of
 from pytest_draft.audit.rare_categories import rarest_categories

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from pytest_draft.arrays import AnyArray
-from pytest_draft.artifact.account import FEWEST_ROWS
-from pytest_draft.artifact.contents import Contents, Stored
+from pytest_draft.artifact.world.account import FEWEST_ROWS
+from pytest_draft.artifact.world.contents import Contents, Stored
 from pytest_draft.audit.chance import ENOUGH
 from pytest_draft.audit.known_data import KnownData, RowTable
 from pytest_draft.audit.value_hashes import (

@@ -15,9 +15,9 @@ import pandas as pd
 from scipy.special import gammaln
 
 from pytest_draft.arrays import AnyArray, FloatArray
-from pytest_draft.artifact.contents import NOTHING, Contents
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.rule_list import RuleList
+from pytest_draft.artifact.rules.rule_list import RuleList
+from pytest_draft.artifact.world.contents import NOTHING, Contents
 from pytest_draft.audit.behind_transformers import tables_behind
 from pytest_draft.audit.chance import ENOUGH, arrangements, bits_of_choice, bits_of_counts, bits_of_order, bits_of_rows
 from pytest_draft.audit.near_rows import NearRows

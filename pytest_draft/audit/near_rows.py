@@ -16,7 +16,7 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from pytest_draft.arrays import AnyArray, FloatArray, IntArray
-from pytest_draft.artifact.account import FEWEST_ROWS
+from pytest_draft.artifact.world.account import FEWEST_ROWS
 from pytest_draft.audit.chance import ENOUGH, bits_of_choice, bits_of_rows
 from pytest_draft.audit.value_hashes import identified, row_hashes
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.artifact.forest import Tree
-from pytest_draft.artifact.rule_list import RuleList
+from pytest_draft.artifact.rules.rule_list import RuleList
 from pytest_draft.audit.leaf_counting import attribute_sizes, leaf_sizes
 from pytest_draft.audit.remaining_entropy import ordered_tests
 from pytest_draft.audit.rule_counting import captures

@@ -12,7 +12,7 @@ import pandas as pd
 from pytest_draft.arrays import AnyArray, BoolArray, IntArray
 from pytest_draft.artifact import Artifact
 from pytest_draft.artifact.encoder import Encoder, OneHot, Ordinal
-from pytest_draft.artifact.rule_list import RuleList
+from pytest_draft.artifact.rules.rule_list import RuleList
 from pytest_draft.data import TrainingData
 from pytest_draft.data.known import finder
 from pytest_draft.errors import one_line

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest, Tree
-from pytest_draft.artifact.rule_list import RuleList
+from pytest_draft.artifact.rules.rule_list import RuleList
 from pytest_draft.audit.case_counting import CaseCounter
 from pytest_draft.audit.leaf_counting import LeafBounds
 from pytest_draft.audit.rule_counting import CutDomain, log2_of

@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from pytest_draft.arrays import FloatArray
-from pytest_draft.artifact.rule_list import RuleList
+from pytest_draft.artifact.rules.rule_list import RuleList
 from pytest_draft.audit.case_counting import CaseCounter, Region, weight_of
 from pytest_draft.audit.leaf_counting import NUMERIC_VALUES, attribute_size
 from pytest_draft.domain import Attribute, Domain

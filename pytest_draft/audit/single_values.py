@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from pytest_draft.arrays import AnyArray, BoolArray, FloatArray
-from pytest_draft.artifact.contents import Contents, Stored
+from pytest_draft.artifact.world.contents import Contents, Stored
 from pytest_draft.audit.value_hashes import comparable
 from pytest_draft.errors import one_line
 from pytest_draft.facts.contents import SingleValues

@@ -11,8 +11,8 @@ import numpy as np
 
 from pytest_draft.arrays import IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.occurrences import occurrences
-from pytest_draft.artifact.rule_list import RuleList
+from pytest_draft.artifact.forest.occurrences import occurrences
+from pytest_draft.artifact.rules.rule_list import RuleList
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.audit.boosted import with_numbers
 from pytest_draft.data import TrainingData

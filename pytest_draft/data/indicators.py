@@ -14,7 +14,7 @@ import numpy as np
 
 from pytest_draft.arrays import FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest, Tree
-from pytest_draft.artifact.rule_list import RuleList
+from pytest_draft.artifact.rules.rule_list import RuleList
 from pytest_draft.facts.rules import ListedRule, Literal
 
 __tracebackhide__ = True  # in a module's globals it covers all its frames, a dataclass's __init__ too

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from pytest_draft.arrays import AnyArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.encoder import Encoder
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.missing import require_missing_covered
+from pytest_draft.artifact.forest.missing import require_missing_covered
 from pytest_draft.artifact.origin import ORIGINAL, Origin
-from pytest_draft.artifact.rule_list import RuleList
+from pytest_draft.artifact.rules.rule_list import RuleList
 from pytest_draft.data.decoding import encoded_names
 from pytest_draft.data.encoding import encode
 from pytest_draft.data.files import IN_MEMORY, parsed, place_of

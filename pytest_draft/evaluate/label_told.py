@@ -13,7 +13,7 @@ import numpy as np
 
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.observations import BoostedSums, ClassCounts, RowNumbers, Shares
+from pytest_draft.artifact.forest.observations import BoostedSums, ClassCounts, RowNumbers, Shares
 from pytest_draft.attack.boosted.staged import missed
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.leaf_answers import Model, guesses_of, possible_classes, rounding_of

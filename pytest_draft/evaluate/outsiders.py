@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from pytest_draft.arrays import FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.observations import BoostedSums
+from pytest_draft.artifact.forest.observations import BoostedSums
 from pytest_draft.attack.leaf_answers import RARE, Model, guesses_by_trees
 from pytest_draft.errors import OutOfTimeError
 from pytest_draft.timebox import TimeBox

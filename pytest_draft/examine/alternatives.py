@@ -19,8 +19,8 @@ from pytest_draft.ambiguity import behind_counts, behind_outputs
 from pytest_draft.ambiguity.alternatives import Alternatives, AlternativesSearch
 from pytest_draft.ambiguity.counted import OTHER_ROWS, also_moved, counted_by, seen_by_all
 from pytest_draft.arrays import IntArray
-from pytest_draft.artifact.observations import Answers, BoostedSums
-from pytest_draft.artifact.occurrences import lacks_seeds
+from pytest_draft.artifact.forest.observations import Answers, BoostedSums
+from pytest_draft.artifact.forest.occurrences import lacks_seeds
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.numeric.problem import is_numeric

@@ -9,7 +9,7 @@ import numpy as np
 from pytest_draft.ambiguity.alternatives import Alternatives
 from pytest_draft.arrays import IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.rule_list import RuleList
+from pytest_draft.artifact.rules.rule_list import RuleList
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import NotCoveredError, OutOfTimeError, one_line
 from pytest_draft.evaluate.findings import evaluate

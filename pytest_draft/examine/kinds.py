@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial, singledispatch
 
-from pytest_draft.artifact.observations import (
+from pytest_draft.artifact.forest.observations import (
     Answers,
     BoostedSums,
     NodeCounts,
@@ -17,7 +17,7 @@ from pytest_draft.artifact.observations import (
     ReleasedCounts,
     ReleasedLabels,
 )
-from pytest_draft.artifact.rule_list import RuleList
+from pytest_draft.artifact.rules.rule_list import RuleList
 from pytest_draft.attack.numeric.enumerated import enumerate_states
 from pytest_draft.attack.numeric.problem import is_numeric
 from pytest_draft.attack.search import Search

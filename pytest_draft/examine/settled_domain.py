@@ -8,7 +8,7 @@ import numpy as np
 
 from pytest_draft.artifact import Artifact
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.rule_list import RuleList
+from pytest_draft.artifact.rules.rule_list import RuleList
 from pytest_draft.attack.numeric.problem import is_numeric
 from pytest_draft.data import Indicators, Repeats, TrainingData, declared_domain, domain_from, granted_by, narrowed
 from pytest_draft.domain import Domain, infer

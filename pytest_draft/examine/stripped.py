@@ -11,7 +11,7 @@ import numpy as np
 
 from pytest_draft.ambiguity.gaps import thresholds_only_mark_gaps
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.observations import Answers
+from pytest_draft.artifact.forest.observations import Answers
 from pytest_draft.attack.fractions.problem import build_stripped, states_in
 from pytest_draft.attack.fractions.rebuild import rebuild_from_outputs
 from pytest_draft.attack.rows.problem import RowProblem, indices_of

@@ -10,7 +10,7 @@ import numpy as np
 from pytest_draft.arrays import FloatArray
 from pytest_draft.artifact import Artifact
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.observations import BoostedSums
+from pytest_draft.artifact.forest.observations import BoostedSums
 from pytest_draft.artifact.origin import ORIGINAL
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.data import Table, TrainingData, as_table, raw_rows, training_data

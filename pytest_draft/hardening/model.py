@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from pytest_draft.arrays import AnyArray
-from pytest_draft.artifact.unused import unused_in
+from pytest_draft.artifact.world.unused import unused_in
 from pytest_draft.data.files import parsed
 from pytest_draft.errors import DataError, one_line
 from pytest_draft.hardening.compare import METHODS, answers, differences

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from pytest_draft.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from pytest_draft.artifact.nodes import depth_first, levels
-from pytest_draft.artifact.unused import at_leaves
+from pytest_draft.artifact.forest.nodes import depth_first, levels
+from pytest_draft.artifact.world.unused import at_leaves
 
 _IS_SUM = 1e-6  # as far as a leaf's class fractions can be from 1 in sum
 

@@ -14,7 +14,7 @@ import numpy as np
 from pytest_draft.arrays import AnyArray
 from pytest_draft.artifact.budget import DEFAULT_LIMITS, Budget
 from pytest_draft.artifact.container import Stream
-from pytest_draft.artifact.interpreter import interpret
+from pytest_draft.artifact.pickle.interpreter import interpret
 from pytest_draft.artifact.records import Array, Mapping, Record
 from pytest_draft.errors import ArtifactError
 from studies.fuzz.damage import FLOATS, NAMES, NUMBERS, Chance, bytes_damaged

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from pytest_draft.artifact import Artifact, Forest, RuleList, occurrences, read
-from pytest_draft.artifact.observations import Answers, BoostedSums
+from pytest_draft.artifact.forest.observations import Answers, BoostedSums
 from pytest_draft.attack.boosted.staged import missed
 from pytest_draft.data.domain_file import read_domain
 from pytest_draft.data.holdout import holdout_of

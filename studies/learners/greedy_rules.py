@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_draft.artifact.rule_list import RuleList
+from pytest_draft.artifact.rules.rule_list import RuleList
 from studies.learners.width_one import Antecedent, BoolArray, candidates, held, rule_list
 
 FloatArray = NDArray[np.float64]

@@ -23,7 +23,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from pytest_draft.artifact.rule_list import RuleList
+from pytest_draft.artifact.rules.rule_list import RuleList
 from pytest_draft.errors import DataError
 from pytest_draft.timebox import TimeBox
 from studies.learners.greedy_rules import greedy_tests

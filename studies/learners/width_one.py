@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_draft.artifact.rule_list import RuleList
+from pytest_draft.artifact.rules.rule_list import RuleList
 from pytest_draft.facts.rules import ListedRule, Literal
 
 BoolArray = NDArray[np.bool_]

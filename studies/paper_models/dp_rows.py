@@ -16,7 +16,7 @@ from scipy import stats
 
 from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.observations import ClassCounts, ReleasedCounts
+from pytest_draft.artifact.forest.observations import ClassCounts, ReleasedCounts
 from pytest_draft.domain import Domain
 from pytest_draft.errors import DataError
 from pytest_draft.facts.privacy import Privacy

@@ -17,7 +17,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from pytest_draft.arrays import BoolArray, IntArray
 from pytest_draft.artifact import Forest
-from pytest_draft.artifact.occurrences import occurrences
+from pytest_draft.artifact.forest.occurrences import occurrences
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain

@@ -20,8 +20,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from profiles import examples
 from pytest_draft.ambiguity.counted import seen_by_all
-from pytest_draft.artifact.observations import Shares
-from pytest_draft.artifact.occurrences import occurrences
+from pytest_draft.artifact.forest.observations import Shares
+from pytest_draft.artifact.forest.occurrences import occurrences
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.informed.boxes import held_of

@@ -28,8 +28,8 @@ from sklearn.svm import SVC, OneClassSVM
 from sklearn.utils import all_estimators
 
 from pytest_draft.artifact import read
-from pytest_draft.artifact.account import MOST_IN_ONE
-from pytest_draft.artifact.known_classes import known_class
+from pytest_draft.artifact.world.account import MOST_IN_ONE
+from pytest_draft.artifact.world.known_classes import known_class
 
 N_ROWS = 80
 

@@ -10,7 +10,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from pytest_draft.artifact import read
-from pytest_draft.artifact.declared_privacy import with_counts
+from pytest_draft.artifact.sklearn.declared_privacy import with_counts
 from pytest_draft.errors import CorruptArtifactError, NotCoveredError
 
 

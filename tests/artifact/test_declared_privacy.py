@@ -16,8 +16,8 @@ from scipy.stats import norm
 from sklearn.tree._tree import NODE_DTYPE, Tree
 
 from pytest_draft.artifact import read
-from pytest_draft.artifact.declared_privacy import REPLAYED, WARM_START, gaussian_delta
-from pytest_draft.artifact.observations import ReleasedLabels
+from pytest_draft.artifact.forest.observations import ReleasedLabels
+from pytest_draft.artifact.sklearn.declared_privacy import REPLAYED, WARM_START, gaussian_delta
 from pytest_draft.dp import GaussianForestClassifier, LaplaceForestClassifier
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError
 from pytest_draft.facts.privacy import Privacy

@@ -9,7 +9,7 @@ from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomFore
 from sklearn.tree import DecisionTreeClassifier
 
 from pytest_draft.artifact import read
-from pytest_draft.artifact.draws import BaggingDraws, Draws, ForestDraws
+from pytest_draft.artifact.forest.draws import BaggingDraws, Draws, ForestDraws
 
 TREE = DecisionTreeClassifier()
 WEIGHTS = np.tile([1.0, 2.0, 0.0], 20)

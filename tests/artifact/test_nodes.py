@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_draft.artifact.nodes import ForestNodes, depth_first, levels
+from pytest_draft.artifact.forest.nodes import ForestNodes, depth_first, levels
 from tests.shared.small_models import booleans, random_tree
 
 

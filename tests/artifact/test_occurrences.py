@@ -17,7 +17,7 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeClassifier
 
 from pytest_draft.artifact import occurrences, read
-from pytest_draft.artifact.observations import ClassCounts
+from pytest_draft.artifact.forest.observations import ClassCounts
 from pytest_draft.errors import NotCoveredError
 
 FILES = Path(__file__).parent / "files"

@@ -18,10 +18,10 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from pytest_draft.artifact import read
-from pytest_draft.artifact.observations import ClassCounts, MeanTargets, Shares, WinningLabels
-from pytest_draft.artifact.outputs import more_left
+from pytest_draft.artifact.forest.observations import ClassCounts, MeanTargets, Shares, WinningLabels
 from pytest_draft.artifact.published import published
-from pytest_draft.artifact.rounding import rounded_to
+from pytest_draft.artifact.sklearn.outputs import more_left
+from pytest_draft.artifact.sklearn.rounding import rounded_to
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError
 from stripping import stripped
 

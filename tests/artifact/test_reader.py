@@ -30,7 +30,7 @@ from sklearn.tree import (
 )
 
 from pytest_draft.artifact import read
-from pytest_draft.artifact.observations import ClassCounts, TargetMeans
+from pytest_draft.artifact.forest.observations import ClassCounts, TargetMeans
 from pytest_draft.errors import NotCoveredError
 
 CLASSIFIERS = {

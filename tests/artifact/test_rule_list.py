@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 
 from profiles import examples
 from pytest_draft.artifact import Limits, read
-from pytest_draft.artifact.rule_list import RuleList
+from pytest_draft.artifact.rules.rule_list import RuleList
 from pytest_draft.documents import rules_folder
 from pytest_draft.errors import (
     ArtifactError,

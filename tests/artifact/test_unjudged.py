@@ -23,8 +23,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 from pytest_draft.artifact import read
-from pytest_draft.artifact.contents import Contents
-from pytest_draft.artifact.unjudged import Unjudged, unjudged_trees
+from pytest_draft.artifact.world.contents import Contents
+from pytest_draft.artifact.world.unjudged import Unjudged, unjudged_trees
 from pytest_draft.dp import LaplaceForestClassifier
 from pytest_draft.errors import SeveralModelsError
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from profiles import examples
 from pytest_draft.artifact import Forest, Tree
-from pytest_draft.artifact.draws import Draws
-from pytest_draft.artifact.observations import ClassCounts
+from pytest_draft.artifact.forest.draws import Draws
+from pytest_draft.artifact.forest.observations import ClassCounts
 from pytest_draft.attack.counts.exact import MOST_ALTERNATIVES, solve_exactly
 from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.groups import group_by_occurrences

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_draft.artifact.nodes import ForestNodes
+from pytest_draft.artifact.forest.nodes import ForestNodes
 from pytest_draft.attack.compiled_trees import binned, cuts_of, ends_of, goes_left, leaf_boxes
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.domain import Attribute

@@ -13,7 +13,7 @@ from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomFore
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeRegressor
 
 from pytest_draft.artifact import read
-from pytest_draft.artifact.observations import under
+from pytest_draft.artifact.forest.observations import under
 from pytest_draft.attack.compiled_trees import Walks
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.enumeration import build

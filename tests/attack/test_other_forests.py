@@ -31,7 +31,7 @@ from sklearn.tree import (
 
 from profiles import examples
 from pytest_draft.artifact import read
-from pytest_draft.artifact.weights import (
+from pytest_draft.artifact.forest.weights import (
     balanced_weights,
     named_weights,
     repeated_rows,

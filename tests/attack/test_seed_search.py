@@ -12,7 +12,7 @@ from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomFore
 from sklearn.tree import DecisionTreeClassifier
 
 from pytest_draft.artifact import occurrences, read
-from pytest_draft.artifact.draws import Draws
+from pytest_draft.artifact.forest.draws import Draws
 from pytest_draft.attack import seed_search
 from pytest_draft.attack.mersenne import LENGTH, below, draw_ahead, seeded
 from pytest_draft.attack.seed_search import candidates, seek

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pytest_draft.artifact.rule_list import RuleList
+from pytest_draft.artifact.rules.rule_list import RuleList
 from pytest_draft.audit.leaf_counting import leaf_sizes
 from pytest_draft.audit.rule_counting import captures
 from pytest_draft.domain import Attribute

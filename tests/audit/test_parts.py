@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from pytest_draft.artifact.rule_list import RuleList
+from pytest_draft.artifact.rules.rule_list import RuleList
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.audit.leaf_counting import NUMERIC_VALUES
 from pytest_draft.audit.parts import parts_of

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from pytest_draft.artifact.rule_list import RuleList
+from pytest_draft.artifact.rules.rule_list import RuleList
 from pytest_draft.audit.rule_counting import captures
 from pytest_draft.domain import Attribute
 from pytest_draft.facts.rules import ListedRule, Literal, between

@@ -12,7 +12,7 @@ from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomFore
 from sklearn.tree import DecisionTreeClassifier
 
 from pytest_draft.artifact import RuleList, read
-from pytest_draft.artifact.observations import under
+from pytest_draft.artifact.forest.observations import under
 from pytest_draft.audit.structure import structure_of
 from pytest_draft.data import training_data
 from pytest_draft.facts.entropy import Between

@@ -21,7 +21,7 @@ from sklearn.preprocessing import (
 
 from pytest_draft.artifact import read
 from pytest_draft.artifact.encoder import Apply, Bin, Power, Quantiles
-from pytest_draft.artifact.rule_list import RuleList
+from pytest_draft.artifact.rules.rule_list import RuleList
 from pytest_draft.data import domain_from, granted_by, narrowed, raw_columns, training_data
 from pytest_draft.data.curves import curved, straightened
 from pytest_draft.data.encoding import _is_missing

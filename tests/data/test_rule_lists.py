@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pytest_draft.artifact.rule_list import RuleList
+from pytest_draft.artifact.rules.rule_list import RuleList
 from pytest_draft.data import Table, training_data
 from pytest_draft.errors import DataError
 from pytest_draft.facts.rules import ListedRule, Literal, between

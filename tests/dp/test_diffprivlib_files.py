@@ -13,7 +13,7 @@ from diffprivlib.models.forest import DecisionTreeClassifier
 from sklearn.base import clone
 
 from pytest_draft.artifact import read
-from pytest_draft.artifact.declared_privacy import REPLAYED
+from pytest_draft.artifact.sklearn.declared_privacy import REPLAYED
 from pytest_draft.errors import UnsupportedArtifactError
 
 N_TREES = 4

@@ -15,7 +15,7 @@ from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from pytest_draft.artifact import Forest, read
-from pytest_draft.artifact.observations import under
+from pytest_draft.artifact.forest.observations import under
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.private.noise import CountNoise

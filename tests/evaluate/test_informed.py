@@ -19,7 +19,7 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeClassifier
 
 from pytest_draft.ambiguity.counted import counted_by
-from pytest_draft.artifact.occurrences import occurrences
+from pytest_draft.artifact.forest.occurrences import occurrences
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.informed.boxes import Held
 from pytest_draft.attack.informed.guesses import Guesser

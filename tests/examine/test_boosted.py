@@ -16,7 +16,7 @@ from sklearn.ensemble import (
 
 from boosters import KINDS, booster
 from pytest_draft.artifact import read
-from pytest_draft.artifact.observations import Statements
+from pytest_draft.artifact.forest.observations import Statements
 from pytest_draft.attack.boosted.counted import row_numbers
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.errors import DataError, NotCoveredError

@@ -12,7 +12,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from pytest_draft.artifact import read
-from pytest_draft.artifact.observations import Answers, Observation, Possible, Shares, WinningLabels
+from pytest_draft.artifact.forest.observations import Answers, Observation, Possible, Shares, WinningLabels
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.examine import inputs as reading
 from pytest_draft.examine.flow import examine

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from pytest_draft.artifact.draws import Draws
-from pytest_draft.artifact.observations import Shares, WinningLabels
+from pytest_draft.artifact.forest.draws import Draws
+from pytest_draft.artifact.forest.observations import Shares, WinningLabels
 from pytest_draft.attack.search import Search
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.examine.inputs import complete, open_files

@@ -133,7 +133,7 @@ def test_answers_that_would_change_are_no_result(folder, monkeypatch):
 
 
 def _left_and_right_swapped(left, right):
-    from pytest_draft.artifact.nodes import levels
+    from pytest_draft.artifact.forest.nodes import levels
 
     left[:], right[:] = right.copy(), left.copy()
     return np.sort(np.concatenate(levels(left, right))), np.ones(len(left), dtype=np.int64)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from pytest_draft.artifact.nodes import depth_first, levels
+from pytest_draft.artifact.forest.nodes import depth_first, levels
 from pytest_draft.hardening.model import hardened
 from pytest_draft.hardening.trees import Wanted, arrays_of, merged, rewritten, rounded, with_arrays
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from pytest_draft.artifact.forest import Tree
-from pytest_draft.artifact.rule_list import RuleList
+from pytest_draft.artifact.rules.rule_list import RuleList
 from pytest_draft.audit.leaf_counting import leaf_sizes
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.facts.rules import ListedRule, Literal, between

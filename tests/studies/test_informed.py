@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from pytest_draft.artifact import Forest, Tree
-from pytest_draft.artifact.draws import Draws
-from pytest_draft.artifact.observations import under
+from pytest_draft.artifact.forest.draws import Draws
+from pytest_draft.artifact.forest.observations import under
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.domain import declared

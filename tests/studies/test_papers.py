@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pytest_draft.artifact.occurrences import occurrences
+from pytest_draft.artifact.forest.occurrences import occurrences
 from pytest_draft.facts.adversary import Adversary
 from pytest_draft.knowledge import grant
 from studies.__main__ import main

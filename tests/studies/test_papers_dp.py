@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pytest_draft.artifact.observations import under
+from pytest_draft.artifact.forest.observations import under
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.facts.privacy import Privacy
 from studies import dp_forests, informed, private

@@ -12,7 +12,7 @@ import numpy as np
 
 from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.observations import BoostedSums
+from pytest_draft.artifact.forest.observations import BoostedSums
 from pytest_draft.attack.boosted.equations import Equations, Kinds, equations_of, kinds_of
 from pytest_draft.attack.boosted.integer import completed, loose_kinds
 from pytest_draft.attack.boosted.least_squares import sparse_nonnegative

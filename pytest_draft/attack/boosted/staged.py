@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pytest_draft.arrays import FloatArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.observations import BoostedSums, Loss
+from pytest_draft.artifact.forest.observations import BoostedSums, Loss
 from pytest_draft.attack.descent import leaf_positions
 
 _LARGEST = 300.0

@@ -12,7 +12,7 @@ from scipy import sparse, special
 
 from pytest_draft.arrays import FloatArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.observations import NewtonSteps
+from pytest_draft.artifact.forest.observations import NewtonSteps
 from pytest_draft.attack.boosted.equations import OF_COUNTS, Equations, Kinds
 from pytest_draft.attack.boosted.staged import boosted, stages
 from pytest_draft.errors import OutOfTimeError

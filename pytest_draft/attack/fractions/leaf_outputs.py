@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.observations import Answers, Possible
-from pytest_draft.artifact.observations.answers import MOST_LISTED
+from pytest_draft.artifact.forest.observations import Answers, Possible
+from pytest_draft.artifact.forest.observations.answers import MOST_LISTED
 from pytest_draft.attack.redacted import redacted
 
 PURE, RATIO, LISTED, LABEL, COUNTED = 0, 1, 2, 3, 4

@@ -16,7 +16,7 @@ from numba import njit
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest, Tree
-from pytest_draft.artifact.nodes import ForestNodes
+from pytest_draft.artifact.forest.nodes import ForestNodes
 from pytest_draft.attack.best_splits import float32_at_most, midpoints_of, off_middle
 from pytest_draft.attack.descent import SentDown, sent_down
 from pytest_draft.attack.numeric.extremes import Extremes

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pytest_draft.arrays import BoolArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.nodes import ForestNodes, depth_first
+from pytest_draft.artifact.forest.nodes import ForestNodes, depth_first
 from pytest_draft.attack.cells import Cells
 from pytest_draft.attack.compiled_trees import binned, cuts_of, ends_of
 from pytest_draft.attack.groups import KnownValues

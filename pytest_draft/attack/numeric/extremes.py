@@ -15,7 +15,7 @@ from numba import njit
 
 from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.nodes import ForestNodes
+from pytest_draft.artifact.forest.nodes import ForestNodes
 from pytest_draft.attack.numeric.equation import (
     RAND_R_MAX,
     drawn_threshold,

@@ -14,8 +14,8 @@ from numpy.random import RandomState
 
 from pytest_draft.arrays import BoolArray, IntArray
 from pytest_draft.artifact.forest import Forest, Tree
-from pytest_draft.artifact.nodes import levels
-from pytest_draft.artifact.occurrences import drawn_columns
+from pytest_draft.artifact.forest.nodes import levels
+from pytest_draft.artifact.forest.occurrences import drawn_columns
 from pytest_draft.attack.numeric.draws import (
     ALL_CONSTANT,
     SKIPPED,

@@ -15,7 +15,7 @@ import numpy as np
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest, Tree
-from pytest_draft.artifact.missing import COUNTED_SINCE
+from pytest_draft.artifact.forest.missing import COUNTED_SINCE
 from pytest_draft.attack.best_splits import float32_at_most
 from pytest_draft.attack.numeric.draws import (
     SKIPPED,

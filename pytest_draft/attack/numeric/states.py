@@ -17,7 +17,7 @@ from scipy.stats import norm
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.nodes import ForestNodes, depth_first
+from pytest_draft.artifact.forest.nodes import ForestNodes, depth_first
 from pytest_draft.attack.best_splits import float32_at_most, midpoints_of
 from pytest_draft.attack.compiled_trees import cuts_of
 from pytest_draft.attack.numeric.dataset import Attributes, NodeArrays

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
-from pytest_draft.artifact.nodes import ForestNodes
+from pytest_draft.artifact.forest.nodes import ForestNodes
 from pytest_draft.attack.numeric.leaf_tables import KnownRowTargets, OpenLeaves
 from pytest_draft.attack.numeric.midpoints import UNKNOWN
 from pytest_draft.timebox import TimeBox

@@ -21,7 +21,7 @@ import numpy as np
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.nodes import ForestNodes
+from pytest_draft.artifact.forest.nodes import ForestNodes
 from pytest_draft.attack.numeric.leaf_tables import KnownRowTargets, OpenLeaves, open_leaves
 from pytest_draft.attack.numeric.midpoints import ABSENT, UNKNOWN, ValueBounds
 from pytest_draft.attack.numeric.target_deduction import choose_exchangeable, deduce, fill_pairs, known_targets

@@ -22,7 +22,7 @@ from scipy.special import gammaln
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.observations import ReleasedLabels
+from pytest_draft.artifact.forest.observations import ReleasedLabels
 from pytest_draft.attack.compiled_trees import leaf_boxes
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.filling import INDICATOR_ODDS

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import special
 
-from pytest_draft.artifact.draws import Draws
 from pytest_draft.artifact.forest import Forest, Tree
-from pytest_draft.artifact.observations import BoostedSums, Statements
+from pytest_draft.artifact.forest.draws import Draws
+from pytest_draft.artifact.forest.observations import BoostedSums, Statements
 from pytest_draft.attack.descent import leaf_positions
 
 L2 = 1.0

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pytest_draft.artifact.observations import NewtonSteps, Statements
+from pytest_draft.artifact.forest.observations import NewtonSteps, Statements
 from pytest_draft.attack.boosted.equations import kinds_of
 from pytest_draft.attack.boosted.rebuild import rebuild_boosted
 from pytest_draft.attack.boosted.staged import stages

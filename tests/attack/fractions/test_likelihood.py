@@ -9,8 +9,8 @@ from math import factorial, log
 import numpy as np
 import pytest
 
-from pytest_draft.artifact.draws import Draws
-from pytest_draft.artifact.observations import ClassCounts, Shares, WinningLabels
+from pytest_draft.artifact.forest.draws import Draws
+from pytest_draft.artifact.forest.observations import ClassCounts, Shares, WinningLabels
 from pytest_draft.attack.fractions.leaf_outputs import COUNTED, LABEL, LISTED, PURE, RATIO, leaf_outputs
 from pytest_draft.attack.fractions.likelihood import FLOOR, PENALTY, grown_to_the_end, model_of, rows_drawn
 from pytest_draft.domain import declared

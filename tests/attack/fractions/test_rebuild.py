@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from pytest_draft.artifact.draws import Draws
 from pytest_draft.artifact.forest import Forest, Tree
-from pytest_draft.artifact.observations import Shares, WinningLabels
+from pytest_draft.artifact.forest.draws import Draws
+from pytest_draft.artifact.forest.observations import Shares, WinningLabels
 from pytest_draft.attack.fractions.expectation import expected_rows
 from pytest_draft.attack.fractions.likelihood import model_of
 from pytest_draft.attack.fractions.problem import build_stripped, states_in

@@ -16,7 +16,7 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from profiles import examples
-from pytest_draft.artifact.occurrences import occurrences
+from pytest_draft.artifact.forest.occurrences import occurrences
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.informed.boxes import held_of
 from pytest_draft.attack.numeric.extremes import replay_and_decode

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pytest_draft.artifact.draws import Draws
 from pytest_draft.artifact.forest import Forest, Tree
-from pytest_draft.artifact.observations import RowNumbers
+from pytest_draft.artifact.forest.draws import Draws
+from pytest_draft.artifact.forest.observations import RowNumbers
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.informed.boxes import held_of
 from pytest_draft.attack.informed.gaps import ends_of_gaps, gaps_of

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pytest_draft.artifact import read
-from pytest_draft.artifact.occurrences import occurrences
+from pytest_draft.artifact.forest.occurrences import occurrences
 from pytest_draft.attack.numeric.midpoints import ABSENT
 
 

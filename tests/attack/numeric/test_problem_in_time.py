@@ -95,7 +95,7 @@ def test_an_attack_that_has_no_time_replays_nothing(posed, monkeypatch):
 
     asked = Asked()
     asked.forest, asked.domain = forest, domain
-    module = sys.modules["pytest_draft.artifact.occurrences"]
+    module = sys.modules["pytest_draft.artifact.forest.occurrences"]
     monkeypatch.setattr(module, "_rows", lambda *_: pytest.fail("a tree is replayed"))
 
     with pytest.raises(OutOfTimeError):

@@ -10,7 +10,7 @@ from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomFore
 from sklearn.tree import DecisionTreeClassifier
 
 from pytest_draft.artifact import occurrences
-from pytest_draft.artifact.nodes import depth_first
+from pytest_draft.artifact.forest.nodes import depth_first
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.groups import group_by_occurrences
 from pytest_draft.attack.numeric.problem import build_numeric

@@ -10,7 +10,7 @@ import pytest
 from sklearn.ensemble import BaggingRegressor, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
 from sklearn.tree import DecisionTreeRegressor
 
-from pytest_draft.artifact.occurrences import occurrences
+from pytest_draft.artifact.forest.occurrences import occurrences
 from pytest_draft.attack import target_classes
 from pytest_draft.attack.numeric.midpoints import ABSENT
 from pytest_draft.attack.numeric.problem import build_numeric

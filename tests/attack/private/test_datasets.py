@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from pytest_draft.artifact.observations import ClassCounts, under
+from pytest_draft.artifact.forest.observations import ClassCounts, under
 from pytest_draft.attack.compiled_trees import Walks, leaves_of
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.private import optimum as noisy_optimum

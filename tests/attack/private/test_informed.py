@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from pytest_draft.artifact.observations import under
+from pytest_draft.artifact.forest.observations import under
 from pytest_draft.attack.groups import Groups, KnownRows, KnownValues
 from pytest_draft.attack.private.informed import KnownPopulation, _least_error, guess_alone, noisy_score
 from pytest_draft.attack.private.noise import CountNoise

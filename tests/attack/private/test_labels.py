@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from pytest_draft.artifact import Forest, Tree
-from pytest_draft.artifact.draws import Draws
-from pytest_draft.artifact.observations import ClassCounts, under
+from pytest_draft.artifact.forest.draws import Draws
+from pytest_draft.artifact.forest.observations import ClassCounts, under
 from pytest_draft.attack.private import labels as engine
 from pytest_draft.attack.private.label_sweeps import LabelChain
 from pytest_draft.attack.private.labels import rebuild_from_labels

@@ -8,7 +8,7 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 
-from pytest_draft.artifact.observations import ClassCounts, under
+from pytest_draft.artifact.forest.observations import ClassCounts, under
 from pytest_draft.attack.private.noise import CountNoise
 from pytest_draft.domain import declared
 from pytest_draft.errors import DataError

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from pytest_draft.artifact.draws import Draws
+from pytest_draft.artifact.forest.draws import Draws
 from pytest_draft.domain import Attribute, Domain, declared
 from pytest_draft.errors import DataError, NotCoveredError
 from pytest_draft.timebox import TimeBox

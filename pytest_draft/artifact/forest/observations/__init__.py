@@ -1,0 +1,28 @@
+"""What the leaves of a forest say of the rows in them: each kind is a class of its own, an `Observation`."""
+
+from pytest_draft.artifact.forest.observations.answers import Answers, MeanTargets, Possible, Shares, WinningLabels
+from pytest_draft.artifact.forest.observations.boosted import BoostedSums, Loss, NewtonSteps, Statements
+from pytest_draft.artifact.forest.observations.counted import ClassCounts, NodeCounts, RowNumbers, TargetMeans
+from pytest_draft.artifact.forest.observations.observation import Observation
+from pytest_draft.artifact.forest.observations.released import Released, ReleasedCounts, ReleasedLabels, under
+
+__all__ = [
+    "Answers",
+    "BoostedSums",
+    "ClassCounts",
+    "Loss",
+    "MeanTargets",
+    "NewtonSteps",
+    "NodeCounts",
+    "Observation",
+    "Possible",
+    "Released",
+    "ReleasedCounts",
+    "ReleasedLabels",
+    "RowNumbers",
+    "Shares",
+    "Statements",
+    "TargetMeans",
+    "WinningLabels",
+    "under",
+]

@@ -1,0 +1,1 @@
+"""Rule lists: of CORELS and imodels in pickles, and as text."""

@@ -1,0 +1,1 @@
+"""Files of skops.io: turned into the inert records that a pickle of the same object gives."""
