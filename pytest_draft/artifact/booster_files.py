@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from pytest_draft.artifact.booster_model import BoosterModel
 from pytest_draft.artifact.budget import Budget
-from pytest_draft.artifact.catboost_model import read_catboost
-from pytest_draft.artifact.lightgbm_model import read_lightgbm
-from pytest_draft.artifact.xgboost_files import read_xgboost
+from pytest_draft.artifact.catboost.model import read_catboost
+from pytest_draft.artifact.lightgbm.model import read_lightgbm
+from pytest_draft.artifact.xgboost.files import read_xgboost
 
 Recogniser = Callable[[bytes, Budget], BoosterModel | None]
 """Takes a file's bytes; returns None, quickly, where they are of another format. Raises an `ArtifactError` where they

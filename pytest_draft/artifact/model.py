@@ -18,7 +18,7 @@ from pytest_draft.artifact.encoder import Encoder
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.forest.observations import BoostedSums
 from pytest_draft.artifact.objects import Object, with_article
-from pytest_draft.artifact.onnx_model import OnnxModel
+from pytest_draft.artifact.onnx.model import OnnxModel
 from pytest_draft.artifact.origin import ORIGINAL, Origin
 from pytest_draft.artifact.places import FoundModel, models_in
 from pytest_draft.artifact.records import Record

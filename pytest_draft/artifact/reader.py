@@ -17,8 +17,8 @@ from pytest_draft.artifact.booster_files import booster_in
 from pytest_draft.artifact.budget import DEFAULT_LIMITS, Budget, Limits
 from pytest_draft.artifact.container import load, unpack
 from pytest_draft.artifact.model import Artifact, view, view_of_booster, view_of_onnx, view_of_rules
-from pytest_draft.artifact.onnx_graph import is_onnx
-from pytest_draft.artifact.onnx_model import read_onnx
+from pytest_draft.artifact.onnx.graph import is_onnx
+from pytest_draft.artifact.onnx.model import read_onnx
 from pytest_draft.artifact.pickle.interpreter import interpret
 from pytest_draft.artifact.rules.texts import rule_list_in, text_of
 from pytest_draft.artifact.skops.archive import is_archive, read_skops

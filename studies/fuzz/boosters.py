@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pytest_draft.artifact.budget import DEFAULT_LIMITS, Budget
-from pytest_draft.artifact.ubjson import decode
+from pytest_draft.artifact.xgboost.ubjson import decode
 from pytest_draft.errors import ArtifactError
 from studies.fuzz.damage import FLOATS, NAMES, NUMBERS, Chance, Damage, bytes_damaged, text_damaged
 from studies.fuzz.documents import json_damaged

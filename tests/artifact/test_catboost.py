@@ -10,7 +10,7 @@ import pytest
 
 from pytest_draft.artifact import read
 from pytest_draft.artifact.budget import DEFAULT_LIMITS, Budget
-from pytest_draft.artifact.catboost_model import read_catboost
+from pytest_draft.artifact.catboost.model import read_catboost
 from pytest_draft.attack.boosted.staged import at_nodes, missed, stages
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.errors import ArtifactError, CorruptArtifactError, UnsupportedArtifactError

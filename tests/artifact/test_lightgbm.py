@@ -10,7 +10,7 @@ import pytest
 
 from pytest_draft.artifact import read
 from pytest_draft.artifact.budget import DEFAULT_LIMITS, Budget
-from pytest_draft.artifact.lightgbm_model import read_lightgbm
+from pytest_draft.artifact.lightgbm.model import read_lightgbm
 from pytest_draft.attack.boosted.staged import missed
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.errors import ArtifactError, CorruptArtifactError

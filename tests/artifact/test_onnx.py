@@ -28,8 +28,8 @@ from sklearn.tree import DecisionTreeClassifier
 from profiles import examples
 from pytest_draft.artifact import Limits, read
 from pytest_draft.artifact.budget import Budget
-from pytest_draft.artifact.onnx_trees import as_fractions
-from pytest_draft.artifact.protobuf import Message
+from pytest_draft.artifact.onnx.protobuf import Message
+from pytest_draft.artifact.onnx.trees import as_fractions
 from pytest_draft.errors import ArtifactTooBigError, UnsupportedArtifactError
 from pytest_draft.evaluate.stripped_identity import with_draws
 from pytest_draft.examine.flow import examine

@@ -14,7 +14,7 @@ import pytest
 from profiles import examples
 from pytest_draft.artifact import read
 from pytest_draft.artifact.budget import DEFAULT_LIMITS, Budget
-from pytest_draft.artifact.ubjson import decode
+from pytest_draft.artifact.xgboost.ubjson import decode
 from pytest_draft.attack.boosted.staged import missed
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.errors import (

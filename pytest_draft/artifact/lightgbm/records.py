@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from pytest_draft.artifact.booster_model import BoosterModel
 from pytest_draft.artifact.budget import Budget
-from pytest_draft.artifact.lightgbm_model import lightgbm_in_text
+from pytest_draft.artifact.lightgbm.model import lightgbm_in_text
 from pytest_draft.artifact.objects import Object, described, is_atom, plain_classes, with_article
 from pytest_draft.artifact.records import Mapping, Record
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError
@@ -37,7 +37,7 @@ def read_lightgbm_record(model: Object, budget: Budget) -> tuple[BoosterModel, l
     UnsupportedArtifactError
         If it was not fitted.
     ArtifactError
-        As `pytest_draft.artifact.lightgbm_model.read_lightgbm`.
+        As `pytest_draft.artifact.lightgbm.model.read_lightgbm`.
     """
     if model.record.cls.key in _BOOSTERS:
         return lightgbm_in_text(_text(model), budget, "LightGBM booster"), []

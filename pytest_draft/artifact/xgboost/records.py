@@ -9,7 +9,7 @@ from pytest_draft.artifact.booster_model import BoosterModel
 from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.objects import Object, described, is_atom, plain_classes, with_article
 from pytest_draft.artifact.records import Record
-from pytest_draft.artifact.xgboost_files import booster_in_bytes
+from pytest_draft.artifact.xgboost.files import booster_in_bytes
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError
 
 _BOOSTERS = {("xgboost.core", "Booster")}
@@ -43,7 +43,7 @@ def read_xgboost_record(model: Object, budget: Budget) -> tuple[BoosterModel, li
     UnsupportedArtifactError
         If it was not fitted, or holds no trees.
     ArtifactError
-        As `pytest_draft.artifact.xgboost_files.read_xgboost`.
+        As `pytest_draft.artifact.xgboost.files.read_xgboost`.
     """
     if model.record.cls.key in _BOOSTERS:
         return booster_in_bytes(_bytes(model), budget, "XGBoost booster"), []

@@ -15,12 +15,12 @@ from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.forest.draws import Draws
 from pytest_draft.artifact.forest.observations import BoostedSums, Loss, Statements
 from pytest_draft.artifact.world.contents import Contents, Stored, stored_categories, stored_numbers
-from pytest_draft.artifact.xgboost_parts import has_text, number, numbers, part, text, whole
-from pytest_draft.artifact.xgboost_rates import rates_of
-from pytest_draft.artifact.xgboost_settings import NEWEST, OLDEST, stated_rates, takes_all_rows, tree_settings, unusual
-from pytest_draft.artifact.xgboost_sums import Link, base_score, counted_in, statements_of, statements_of_values
-from pytest_draft.artifact.xgboost_trees import read_tree
-from pytest_draft.artifact.xgboost_unread import unlike_sums, unread
+from pytest_draft.artifact.xgboost.parts import has_text, number, numbers, part, text, whole
+from pytest_draft.artifact.xgboost.rates import rates_of
+from pytest_draft.artifact.xgboost.settings import NEWEST, OLDEST, stated_rates, takes_all_rows, tree_settings, unusual
+from pytest_draft.artifact.xgboost.sums import Link, base_score, counted_in, statements_of, statements_of_values
+from pytest_draft.artifact.xgboost.trees import read_tree
+from pytest_draft.artifact.xgboost.unread import unlike_sums, unread
 from pytest_draft.errors import ArtifactTooBigError, CorruptArtifactError, UnsupportedArtifactError, one_line
 from pytest_draft.facts.contents import SPLIT_POINTS
 

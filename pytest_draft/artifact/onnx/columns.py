@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pytest_draft.arrays import IntArray
-from pytest_draft.artifact.onnx_graph import Graph, Node
+from pytest_draft.artifact.onnx.graph import Graph, Node
 from pytest_draft.errors import CorruptArtifactError, NotCoveredError, listed, one_line
 
 INSTEAD = "judge the joblib or .skops file that it was converted from, which tells all that it tells"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pytest_draft.artifact.lightgbm_text import Fields
+from pytest_draft.artifact.lightgbm.text import Fields
 from pytest_draft.errors import one_line
 
 _HARMLESS = frozenset(

@@ -12,9 +12,9 @@ from pytest_draft.arrays import FloatArray
 from pytest_draft.artifact.forest import Tree
 from pytest_draft.artifact.forest.observations import Loss, Statements
 from pytest_draft.artifact.sklearn.boosted_estimators import UNKNOWN_ROWS
-from pytest_draft.artifact.xgboost_parts import number
-from pytest_draft.artifact.xgboost_rates import SINGLE, Rates
-from pytest_draft.artifact.xgboost_trees import XGBoostTree
+from pytest_draft.artifact.xgboost.parts import number
+from pytest_draft.artifact.xgboost.rates import SINGLE, Rates
+from pytest_draft.artifact.xgboost.trees import XGBoostTree
 from pytest_draft.errors import CorruptArtifactError
 
 Link = Literal["logit", "log", "none"]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pytest_draft.arrays import FloatArray
-from pytest_draft.artifact.xgboost_trees import XGBoostTree
+from pytest_draft.artifact.xgboost.trees import XGBoostTree
 
 SINGLE = 2.0**-24
 """Relative error of rounding to single precision."""

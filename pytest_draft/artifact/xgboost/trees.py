@@ -13,7 +13,7 @@ from pytest_draft.artifact.boosted_tree import STEPS
 from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.forest import Tree
 from pytest_draft.artifact.forest.validate import is_sound
-from pytest_draft.artifact.xgboost_parts import has_text, numbers, part, whole
+from pytest_draft.artifact.xgboost.parts import has_text, numbers, part, whole
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError
 
 _NO_PARENT = 2**31 - 1

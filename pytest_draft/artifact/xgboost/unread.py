@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from pytest_draft.artifact.json_text import anything, are_settings, unlike
-from pytest_draft.artifact.xgboost_parts import numbers
-from pytest_draft.artifact.xgboost_rates import Rates
-from pytest_draft.artifact.xgboost_settings import SETTINGS
-from pytest_draft.artifact.xgboost_trees import XGBoostTree
+from pytest_draft.artifact.xgboost.parts import numbers
+from pytest_draft.artifact.xgboost.rates import Rates
+from pytest_draft.artifact.xgboost.settings import SETTINGS
+from pytest_draft.artifact.xgboost.trees import XGBoostTree
 
 _GAIN = 4e-6
 """How far a gain is off in single precision, relative to what it is the difference of."""

@@ -8,8 +8,8 @@ from typing import Any
 from pytest_draft.artifact.booster_model import BoosterModel
 from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.json_text import json_content
-from pytest_draft.artifact.ubjson import decode
-from pytest_draft.artifact.xgboost_model import booster_of
+from pytest_draft.artifact.xgboost.model import booster_of
+from pytest_draft.artifact.xgboost.ubjson import decode
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError
 
 _TOP = rb"(?:learner|version|Config|Model)"

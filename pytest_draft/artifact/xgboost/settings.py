@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
-from pytest_draft.artifact.xgboost_parts import number
-from pytest_draft.artifact.xgboost_rates import Rates
+from pytest_draft.artifact.xgboost.parts import number
+from pytest_draft.artifact.xgboost.rates import Rates
 from pytest_draft.errors import one_line
 
 OLDEST, NEWEST = (1, 7), (3, 99)

@@ -17,9 +17,9 @@ from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.forest.draws import Draws
 from pytest_draft.artifact.forest.observations import Shares
 from pytest_draft.artifact.objects import with_article
-from pytest_draft.artifact.onnx_columns import INSTEAD, Columns, ColumnWalk
-from pytest_draft.artifact.onnx_graph import Graph, read_graph
-from pytest_draft.artifact.onnx_trees import Ensemble, distinct_classes
+from pytest_draft.artifact.onnx.columns import INSTEAD, Columns, ColumnWalk
+from pytest_draft.artifact.onnx.graph import Graph, read_graph
+from pytest_draft.artifact.onnx.trees import Ensemble, distinct_classes
 from pytest_draft.artifact.world.contents import SMALL, Contents, Stored
 from pytest_draft.errors import CorruptArtifactError, NotCoveredError, UnsupportedArtifactError, listed, one_line
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from pytest_draft.arrays import AnyArray, FloatArray, IntArray
 from pytest_draft.artifact.budget import Budget
-from pytest_draft.artifact.protobuf import Message, as_text
+from pytest_draft.artifact.onnx.protobuf import Message, as_text
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError
 
 _FIRST_BYTES = re.compile(rb"\x08[\x01-\x20][\x12\x1a\x22\x28\x2a\x32\x3a\x42\x72]")

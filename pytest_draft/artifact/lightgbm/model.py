@@ -31,8 +31,8 @@ from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.artifact.forest.draws import Draws
 from pytest_draft.artifact.forest.observations import BoostedSums, Loss, Statements
 from pytest_draft.artifact.json_text import json_content
-from pytest_draft.artifact.lightgbm_parameters import not_covered_parameter, takes_all_rows
-from pytest_draft.artifact.lightgbm_text import (
+from pytest_draft.artifact.lightgbm.parameters import not_covered_parameter, takes_all_rows
+from pytest_draft.artifact.lightgbm.text import (
     Fields,
     ModelText,
     floats,

@@ -13,8 +13,8 @@ import numpy as np
 from pytest_draft.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.forest import Tree
-from pytest_draft.artifact.onnx_columns import INSTEAD
-from pytest_draft.artifact.onnx_graph import Node
+from pytest_draft.artifact.onnx.columns import INSTEAD
+from pytest_draft.artifact.onnx.graph import Node
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError
 
 _MOST_SHARES = 1000

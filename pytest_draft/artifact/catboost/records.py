@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from pytest_draft.artifact.booster_model import BoosterModel
 from pytest_draft.artifact.budget import Budget
-from pytest_draft.artifact.catboost_model import catboost_in_bytes
+from pytest_draft.artifact.catboost.model import catboost_in_bytes
 from pytest_draft.artifact.objects import Object, with_article
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError
 
@@ -32,7 +32,7 @@ def read_catboost_record(model: Object, budget: Budget) -> tuple[BoosterModel, l
     UnsupportedArtifactError
         If it was not fitted.
     ArtifactError
-        As `pytest_draft.artifact.catboost_model.read_catboost`.
+        As `pytest_draft.artifact.catboost.model.read_catboost`.
     """
     content = model.get(_MODEL)
     if content is None:

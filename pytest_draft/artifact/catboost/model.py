@@ -29,8 +29,8 @@ from pytest_draft.arrays import AnyArray, FloatArray
 from pytest_draft.artifact.boosted_tree import checked_tree
 from pytest_draft.artifact.booster_model import BoosterModel
 from pytest_draft.artifact.budget import Budget
-from pytest_draft.artifact.catboost_files import Grown, ModelParts, is_catboost, parts_of
-from pytest_draft.artifact.catboost_parameters import LOSSES, WEIGHTS, LeafEstimation, leaf_estimation
+from pytest_draft.artifact.catboost.files import Grown, ModelParts, is_catboost, parts_of
+from pytest_draft.artifact.catboost.parameters import LOSSES, WEIGHTS, LeafEstimation, leaf_estimation
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.artifact.forest.draws import Draws
 from pytest_draft.artifact.forest.observations import BoostedSums, NewtonSteps, Statements

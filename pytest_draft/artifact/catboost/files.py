@@ -18,8 +18,8 @@ import numpy as np
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.boosted_tree import STEPS, Splits
 from pytest_draft.artifact.budget import Budget
-from pytest_draft.artifact.catboost_parameters import SECTIONS
-from pytest_draft.artifact.flatbuffers import Table
+from pytest_draft.artifact.catboost.flatbuffers import Table
+from pytest_draft.artifact.catboost.parameters import SECTIONS
 from pytest_draft.artifact.json_text import anything, are_settings, json_content, unlike
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError
 

@@ -1,0 +1,1 @@
+"""Models of CatBoost: as JSON, in its own format (cbm), and in pickles."""

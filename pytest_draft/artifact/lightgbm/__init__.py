@@ -1,0 +1,1 @@
+"""Models of LightGBM: its text, and pickles that hold it."""

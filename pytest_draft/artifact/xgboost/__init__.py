@@ -1,0 +1,1 @@
+"""Models of XGBoost: as JSON, as Universal Binary JSON, and in pickles."""
