@@ -130,15 +130,7 @@ class FoundModel:
 
 
 def models_in(root: object, budget: Budget) -> list[FoundModel]:
-    """Find the tree ensembles of a file: at least one, in the order in which they stand in it, each once.
-
-    Raises
-    ------
-    UnsupportedArtifactError
-        If there is none, or there are too many.
-    CorruptArtifactError
-        If what is around them is malformed, or two have one place: only one of them would be judged.
-    """
+    """Find the tree ensembles of a file: at least one, in the order in which they stand in it, each once."""
     walk = _PlaceWalk()
     walk.visit(root, _Path("", (), EncoderReader(budget), Origin()))
     if len({one.place for one in walk.found}) < len(walk.found):

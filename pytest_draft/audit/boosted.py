@@ -18,7 +18,6 @@ def with_numbers(forest: Forest, data: TrainingData | None, timebox: TimeBox) ->
 
     Parameters
     ----------
-    forest : Forest
     data : TrainingData or None
         Where they explain the sums in the file, these leave no other numbers at their leaves.
     timebox : TimeBox

@@ -83,13 +83,7 @@ def encode(
 
 
 def transformed(encoder: Encoder, raw: Mapping[int, pd.Series[Any]], where: str) -> list[AnyArray]:
-    """Return raw columns as the file's transformers make them, in their own types: what `encode` hands to a forest.
-
-    Raises
-    ------
-    DataError
-        As `encode`, but for infinite values.
-    """
+    """Return raw columns as the file's transformers make them, in their own types: what `encode` hands to a forest."""
     run = _Run(encoder, raw, where)
     with np.errstate(all="ignore"):
         return [run.made(column) for column in encoder.columns]

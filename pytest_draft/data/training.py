@@ -171,11 +171,6 @@ def whole_data(
     ----------
     table, model, target, encoder, origin
         As in `training_data`; the model need not have seen all rows.
-
-    Raises
-    ------
-    DataError, NotCoveredError
-        As in `training_data`.
     """
     if isinstance(table, TrainingData):
         _require_fit(table, model)
@@ -239,13 +234,7 @@ def raw_rows(table: Table, model: Model, target: str | None, encoder: Encoder) -
 
 
 def _rows_of_model(data: TrainingData, origin: Origin, model: Model) -> TrainingData:
-    """Return the rows and labels that a model was trained on, of those of the whole file (`whole_data`).
-
-    Raises
-    ------
-    DataError, NotCoveredError
-        As in `training_data`.
-    """
+    """Return the rows and labels that a model was trained on, of those of the whole file (`whole_data`)."""
     where = place_of(data.source)
     if origin != ORIGINAL:
         chosen, labels = origin.of(data.labels, model.classes)

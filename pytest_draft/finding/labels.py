@@ -33,7 +33,6 @@ class Labels:
     ----------
     column : pandas.Series
         Of the raw table.
-    told : Told
 
     Attributes
     ----------

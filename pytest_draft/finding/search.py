@@ -126,7 +126,6 @@ def find(
         What the file's own transformers make of the table.
     names : tuple of str, length n_columns, or None
         Of the model's columns.
-    timebox : TimeBox
     seed : int
         Of the mutations.
     enough : float

@@ -62,7 +62,6 @@ class Told:
     ----------
     forest : Forest
         One whose trees saw all rows, or draws that can be replayed.
-    timebox : TimeBox
 
     Attributes
     ----------

@@ -69,7 +69,6 @@ class Walker:
 
     Parameters
     ----------
-    told : Told
     candidates : sequence of Candidate
     rows : ndarray of int64, shape (n_rows,)
         Positions in the candidates' table, in the order of fit.

@@ -69,13 +69,7 @@ class Nodes:
 
 
 def checked_nodes(raw: RawTree, *, classifier: bool) -> Nodes:
-    """Check the structure and the numbers of a tree.
-
-    Raises
-    ------
-    CorruptArtifactError
-        Naming the tree and the node.
-    """
+    """Check the structure and the numbers of a tree."""
     columns = _columns(raw)
     left, right = columns["left_child"].astype(np.int64), columns["right_child"].astype(np.int64)
     _check_structure(raw, left, right)
@@ -106,24 +100,13 @@ def counted(nodes: Nodes, *, classifier: bool) -> frozenset[Values]:
     -------
     frozenset of {"shares", "totals", "means"}
         What its values can be; both shares and totals where every node has weight 1.
-
-    Raises
-    ------
-    CorruptArtifactError
-        Naming the tree and the node.
     """
     _check_sums(nodes)
     return _checked_meanings(nodes, classifier=classifier)
 
 
 def private_tree(raw: RawTree) -> Tree:
-    """Check a tree whose values are what a mechanism of differential privacy released: any finite numbers.
-
-    Raises
-    ------
-    CorruptArtifactError
-        Naming the tree and the node, also where there is a number of rows beside them.
-    """
+    """Check a tree whose values are what a mechanism of differential privacy released: any finite numbers."""
     tree = checked_nodes(raw, classifier=True).tree
     without_numbers = (tree.weight == 0) & (tree.n_distinct == 0)
     _require(raw.index, without_numbers, "it tells its number of rows, which no private forest does")
@@ -131,12 +114,7 @@ def private_tree(raw: RawTree) -> Tree:
 
 
 def check_arguments(arguments: tuple[object, ...], index: int, n_features: int, n_values: int, n_outputs: int) -> None:
-    """Check a tree's arguments, ``Tree(n_features, n_classes, n_outputs)``, against its forest.
-
-    Raises
-    ------
-    CorruptArtifactError
-    """
+    """Check a tree's arguments, ``Tree(n_features, n_classes, n_outputs)``, against its forest."""
     if len(arguments) != 3 or arguments[2] != n_outputs or arguments[0] != n_features:
         raise CorruptArtifactError(f"tree {index} does not have the forest's columns and outputs")
     classes = numbers_of(arguments[1], "iu", f"the classes of tree {index}")

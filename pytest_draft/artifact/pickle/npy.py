@@ -25,17 +25,7 @@ _DTYPE = re.compile(r"([<>|=])([biufcSUVMmO])(\d{0,7})(?:\[[\w/]{1,12}\])?", re.
 
 
 def read_npy(content: memoryview, budget: Budget) -> tuple[Array, Dtype]:
-    """Read an array of numbers, texts or records, as a view of all of a member; note a header that is not NumPy's.
-
-    Raises
-    ------
-    CorruptArtifactError
-        If it is not such a file, or has more or fewer bytes than its header says.
-    UnsupportedArtifactError
-        If its items are of a type that no model needs.
-    ArtifactNotAllowedError
-        If it is an array of objects, which only a pickle could hold.
-    """
+    """Read an array of numbers, texts or records, as a view of all of a member; note a header that is not NumPy's."""
     head = bytes(content[:12])
     if head[:6] != _MAGIC or len(head) < 12 or head[6] not in (1, 2, 3):
         raise CorruptArtifactError("an array is not in NumPy's format")

@@ -24,13 +24,7 @@ Keys = list[str | int]
 
 
 def written_as_toml(text: str) -> RuleList:
-    """Read a rule list that is written in TOML.
-
-    Raises
-    ------
-    CorruptArtifactError
-        With all that is wrong, each with its key and line.
-    """
+    """Read a rule list that is written in TOML."""
     if max(line.count(".") for line in text.splitlines()) > _MOST_DOTS:
         raise CorruptArtifactError(f"a line has more than {_MOST_DOTS} dots: write it in several")
     try:
@@ -41,13 +35,7 @@ def written_as_toml(text: str) -> RuleList:
 
 
 def written_as_json(text: str) -> RuleList:
-    """Read a rule list that is written in JSON.
-
-    Raises
-    ------
-    CorruptArtifactError
-        With all that is wrong, each with its key.
-    """
+    """Read a rule list that is written in JSON."""
     return _rule_list(json_content(text.encode()), "")
 
 

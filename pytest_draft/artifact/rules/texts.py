@@ -18,13 +18,7 @@ _JSON = re.compile(r"\s*\{(?s:.*)\"(?:schema_version|classes|rules)\"\s*:")
 
 
 def text_of(content: bytes, limits: Limits) -> str | None:
-    """Return the text of a file that is a rule list in one of the forms known here; None for any other file.
-
-    Raises
-    ------
-    ArtifactTooBigError
-        If the text is above `limits.text_bytes`.
-    """
+    """Return the text of a file that is a rule list in one of the forms known here; None for any other file."""
     try:
         text = codecs.getincrementaldecoder("utf-8-sig")().decode(content[: limits.text_bytes])
     except UnicodeDecodeError:
@@ -37,13 +31,7 @@ def text_of(content: bytes, limits: Limits) -> str | None:
 
 
 def rule_list_in(text: str) -> tuple[RuleList, list[str]]:
-    """Return the rule list in a text from `text_of`, and what of the text was not read.
-
-    Raises
-    ------
-    UnsupportedArtifactError, CorruptArtifactError
-        If it is malformed, or incomplete.
-    """
+    """Return the rule list in a text from `text_of`, and what of the text was not read."""
     if is_corels_text(text):
         return corels_text(text)
     return (written_as_json(text) if _JSON.match(text) else written_as_toml(text)), []

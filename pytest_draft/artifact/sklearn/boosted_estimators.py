@@ -46,11 +46,6 @@ def counted_or_bare(forest: Sequence[Nodes]) -> tuple[list[Nodes], bool]:
     """Return trees with their counts, or without any where these were removed; and whether they have them.
 
     Removed are counts that say no more than 0 or 1 of each leaf, and weights that are no numbers of rows.
-
-    Raises
-    ------
-    CorruptArtifactError
-        Where a node's rows are not its children's together, or trees have different numbers of rows.
     """
     removed = all((nodes.tree.n_distinct[nodes.tree.leaves] <= 1).all() for nodes in forest)
     for nodes in () if removed else forest:

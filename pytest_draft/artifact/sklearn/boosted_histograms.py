@@ -89,14 +89,6 @@ def histogram_boosting(estimator: Object, budget: Budget) -> Boosted:
     ----------
     estimator : Object
         Of one of the `HISTOGRAM_BOOSTED`.
-    budget : Budget
-
-    Raises
-    ------
-    UnsupportedArtifactError
-        If it was not fitted, or its trees are of another form.
-    CorruptArtifactError
-        If it contradicts itself.
     """
     return _Reader(estimator, budget).boosted()
 

@@ -58,14 +58,6 @@ def gradient_boosting(estimator: Object, budget: Budget) -> Boosted:
     ----------
     estimator : Object
         Of one of the `GRADIENT_BOOSTED`.
-    budget : Budget
-
-    Raises
-    ------
-    UnsupportedArtifactError
-        If it was not fitted, or holds other than trees.
-    CorruptArtifactError
-        If it contradicts itself.
     """
     return _Reader(estimator, budget).boosted()
 

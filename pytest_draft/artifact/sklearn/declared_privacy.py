@@ -43,11 +43,6 @@ def privacy_of_noisy_counts(trees: Sequence[Tree], declared: Privacy) -> Privacy
     Privacy
         Exact where all trees have as many rows of each class, none a negative count, and noise as declared makes
         the totals agree with a chance of at most 1 % (by a bound that is far above the true chance).
-
-    Raises
-    ------
-    CorruptArtifactError
-        Where the noise is less than the declared budget takes, or the values are not those of leaves.
     """
     _check_scale(declared, len(trees))
     for index, tree in enumerate(trees):
@@ -69,11 +64,6 @@ def privacy_of_labels(trees: Sequence[Tree], declared: Privacy) -> Privacy:
     -------
     Privacy
         Exact where the nodes hold counts that agree with each other.
-
-    Raises
-    ------
-    UnsupportedArtifactError
-        Where they hold anything else: by which mechanism is not in the file.
     """
     if all(_has_labels(tree) for tree in trees):
         return declared

@@ -94,7 +94,6 @@ class ForestReader:
     ----------
     estimator : Object
         Of one of the `ESTIMATORS`.
-    budget : Budget
 
     Attributes
     ----------
@@ -117,15 +116,7 @@ class ForestReader:
         self.held_back: HeldBack | None = None
 
     def forest(self) -> Forest:
-        """Read the forest, by the estimator's class.
-
-        Raises
-        ------
-        UnsupportedArtifactError
-            If it is of a kind that is not covered.
-        CorruptArtifactError
-            If it contradicts itself.
-        """
+        """Read the forest, by the estimator's class."""
         self._check_version()
         key = self._estimator.record.cls.key
         if key in _FORESTS:

@@ -64,11 +64,6 @@ def observe(forest: Sequence[Nodes], size: Size, *, classifier: bool) -> Observe
     -------
     Observed
         With counts as they stand in the file, or what leaves answer.
-
-    Raises
-    ------
-    CorruptArtifactError
-        Where the leaves do not even answer anything.
     """
     values = None if _one_row_each(forest, size) else _counted(forest, size, classifier=classifier)
     if values is not None and not any(_rows_made_up(nodes.tree, size, classifier=classifier) for nodes in forest):

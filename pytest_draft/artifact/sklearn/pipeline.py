@@ -60,11 +60,6 @@ class EncoderReader:
             As the interpreter made it; None and ``passthrough`` do nothing.
         path : str
             Where it is in the file, ending in a dot.
-
-        Raises
-        ------
-        CorruptArtifactError
-            If it contradicts itself or the transformers before.
         """
         if self.not_covered is not None:
             if isinstance(step, Record):
@@ -97,11 +92,6 @@ class EncoderReader:
             Positions, as the interpreter made them.
         where : str
             Their place in the ensemble.
-
-        Raises
-        ------
-        CorruptArtifactError
-            If they are no positions of its columns.
         """
         if self.not_covered is not None:
             return
@@ -114,13 +104,7 @@ class EncoderReader:
             self._block = Block(tuple(block.columns[index] for index in indices), block.sparse)
 
     def encoder(self, n_features: int) -> Encoder | None:
-        """Return the encoder of a forest with so many columns, None where nothing that is covered stands before it.
-
-        Raises
-        ------
-        CorruptArtifactError
-            If the transformers do not make as many.
-        """
+        """Return the encoder of a forest with so many columns, None where nothing that is covered stands before it."""
         if self._block is None:
             return None
         made = len(self._block.columns)
@@ -226,13 +210,7 @@ def _selected(transformer: Object, block: Block) -> Block:
 
 
 def steps_of(pipeline: Object) -> list[tuple[str, object]]:
-    """Return a pipeline's steps, by name.
-
-    Raises
-    ------
-    CorruptArtifactError
-        If it has none, or they are malformed.
-    """
+    """Return a pipeline's steps, by name."""
     steps = pipeline.get("steps")
     if (
         not isinstance(steps, list)

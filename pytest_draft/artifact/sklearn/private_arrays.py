@@ -29,13 +29,7 @@ _NODE = np.dtype(
 
 
 def trees_of_arrays(estimator: Object, n_features: int, n_classes: int, budget: Budget) -> tuple[Tree, ...]:
-    """Return the trees of a forest, whose children are the same in each.
-
-    Raises
-    ------
-    CorruptArtifactError
-        If its arrays contradict each other.
-    """
+    """Return the trees of a forest, whose children are the same in each."""
     counts = _stored(estimator, "counts_", "i", 3)
     n_trees, n_nodes, n_values = counts.shape
     depth = (n_nodes + 1).bit_length() - 2

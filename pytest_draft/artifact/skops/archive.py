@@ -64,13 +64,7 @@ def is_archive(packed: bytes) -> bool:
 
 
 def read_skops(packed: bytes, limits: Limits) -> tuple[object, Budget]:
-    """Read a file of skops.io, a zip archive; return what `interpret` does of a pickle, and a budget for what follows.
-
-    Raises
-    ------
-    ArtifactError
-        One of its four kinds.
-    """
+    """Read a file of skops.io, a zip archive; return what `interpret` does of a pickle, and a budget for the rest."""
     archive = Archive(packed, limits)
     if _SCHEMA not in archive:
         raise UnsupportedArtifactError("it is a zip archive without schema.json, and so no file of skops.io")

@@ -38,7 +38,7 @@ class Observation:
         return None
 
     def totals(self, value: FloatArray, weight: FloatArray) -> FloatArray:
-        """Return the weighted number of rows of each class at each node.
+        """Return the weighted number of rows of each class at each node, shape (n_nodes, n_classes).
 
         Parameters
         ----------
@@ -46,10 +46,6 @@ class Observation:
             `Tree.value`.
         weight : ndarray of float64, shape (n_nodes,)
             `Tree.weight`.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_nodes, n_classes)
 
         Raises
         ------
