@@ -36,7 +36,7 @@ from pytest_draft.artifact.encoder import (
 )
 from pytest_draft.data.curves import curved
 from pytest_draft.data.files import parsed
-from pytest_draft.data.known import finder
+from pytest_draft.data.labels import finder
 from pytest_draft.errors import DataError, one_line
 
 __tracebackhide__ = True  # in a module's globals it covers all its frames, a dataclass's __init__ too

@@ -21,11 +21,10 @@ from pytest_draft.errors import DataError, OutOfTimeError, listed, one_line
 from pytest_draft.finding.columns import Candidate, allowed, candidates_of, of_training, tidied
 from pytest_draft.finding.evidence import bits_of_places, bits_of_roots, mutated
 from pytest_draft.finding.labels import Labels
-from pytest_draft.finding.learning import learned_orders
 from pytest_draft.finding.orders import MOST_SEEDS, SORTED, USUAL, cleanings, folds, orders, sizes_of
 from pytest_draft.finding.scaling import LINE, scaled
 from pytest_draft.finding.told import Told
-from pytest_draft.finding.walk import Walked, Walker
+from pytest_draft.finding.walk import Walked, Walker, learned_orders
 from pytest_draft.timebox import TimeBox
 
 __tracebackhide__ = True  # frames here hold rows

@@ -15,13 +15,13 @@ from pytest_draft.artifact.forest.validate import Nodes, RawTree, checked_nodes
 from pytest_draft.artifact.objects import Object, data_of, described, plain_classes
 from pytest_draft.artifact.origin import HeldBack
 from pytest_draft.artifact.records import Array, Record
-from pytest_draft.artifact.sklearn.boosted_children import hessians_of_gains
 from pytest_draft.artifact.sklearn.boosted_estimators import (
     EPSILON,
     UNKNOWN_ROWS,
     Boosted,
     class_of,
     counted_or_bare,
+    hessians_of_gains,
     reach,
     unknown_version,
     with_steps,

@@ -17,13 +17,13 @@ from pytest_draft.artifact.forest.observations import BoostedSums, Loss, Stateme
 from pytest_draft.artifact.forest.validate import Nodes, RawTree, check_arguments, checked_nodes
 from pytest_draft.artifact.objects import Object, data_of, described, numbers_of, plain_classes, with_article
 from pytest_draft.artifact.records import Array, Record
-from pytest_draft.artifact.sklearn.boosted_children import means_of_pairs
 from pytest_draft.artifact.sklearn.boosted_estimators import (
     EPSILON,
     UNKNOWN_ROWS,
     Boosted,
     class_of,
     counted_or_bare,
+    means_of_pairs,
     reach,
     unknown_version,
     with_steps,

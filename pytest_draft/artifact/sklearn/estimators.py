@@ -23,11 +23,11 @@ from pytest_draft.artifact.sklearn.declared_privacy import (
     WARM_START,
     privacy_of_labels,
     privacy_of_noisy_counts,
+    trees_of_arrays,
     with_counts,
 )
 from pytest_draft.artifact.sklearn.drawing import completed, draws_of_bagging, draws_of_forest, size_of
 from pytest_draft.artifact.sklearn.outputs import Observed, observe
-from pytest_draft.artifact.sklearn.private_arrays import trees_of_arrays
 from pytest_draft.artifact.world.unused import differing, impurities_off
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError, one_line
 from pytest_draft.facts.privacy import Mechanism, Privacy

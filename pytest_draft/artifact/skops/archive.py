@@ -14,9 +14,8 @@ from typing import Any, TypeVar
 
 from pytest_draft.artifact.budget import Budget, Limits
 from pytest_draft.artifact.json_text import is_as_written
-from pytest_draft.artifact.pickle.arrays import set_shape
+from pytest_draft.artifact.pickle.arrays import read_npy, set_shape
 from pytest_draft.artifact.pickle.calls import CALLS
-from pytest_draft.artifact.pickle.npy import read_npy
 from pytest_draft.artifact.records import Array, Dtype, Global, Items, Mapping, Record
 from pytest_draft.artifact.skops.zip_archive import MAGIC, Archive
 from pytest_draft.errors import (

@@ -84,7 +84,7 @@ class Answers(Observation):
         raise NotImplementedError
 
     def explained(self, counts: FloatArray, value: FloatArray) -> BoolArray:
-        """Return whether leaves with these counts say what they say, shape (n_leaves,); parameters as for `answered`."""
+        """Return whether leaves with these counts say this, shape (n_leaves,); parameters as for `answered`."""
         close: BoolArray = np.abs(self.answered(counts) - value).max(axis=1) <= _CLOSE
         return close
 
