@@ -335,16 +335,7 @@ def _require_tested(rules: RuleList, names: Sequence[str], where: str) -> None:
 def _require_seen_alike(
     tests: RuleList, rows: NDArray[np.float32], columns: Sequence[pd.Series[Any]], where: str
 ) -> None:
-    """Refuse rows that a rule list has not seen as they are here, by the first column that it tests.
-
-    Parameters
-    ----------
-    tests : RuleList
-        Of the rows' columns.
-    rows : ndarray of float32, shape (n_rows, n_columns)
-    columns : sequence of pandas.Series
-        Those that are tested, as they are in the table.
-    """
+    """Refuse rows that a rule list has not seen as they are here, by the first of the columns that it tests."""
     for position, column in zip(tests.tested, columns, strict=True):
         values = rows[:, position]
         found = f"{where}: column {one_line((tests.columns or ())[position])!r}"

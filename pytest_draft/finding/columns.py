@@ -6,7 +6,6 @@ and other functions that keep the order are found afterwards (`pytest_draft.find
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations, product
@@ -16,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from pytest_draft.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from pytest_draft.data.tables import plain
 from pytest_draft.finding.orders import dates_in
 
 __tracebackhide__ = True  # frames here hold rows
@@ -62,11 +62,6 @@ def tidied(frame: pd.DataFrame) -> pd.DataFrame:
                 column = numbers
         made[name] = column
     return pd.DataFrame(made, index=frame.index)
-
-
-def plain(name: object) -> str:
-    """Return a name without blanks, signs and capitals."""
-    return re.sub(r"[^a-z0-9]", "", str(name).lower())
 
 
 def candidates_of(

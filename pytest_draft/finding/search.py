@@ -259,13 +259,7 @@ class _Search:
             yield _Way("; ".join(said), kept, rows, labels, targets)
 
     def _settled(self, way: _Way, *, further: bool) -> _Settled | None:
-        """Return a way with its columns where it explains the whole file.
-
-        Parameters
-        ----------
-        further : bool
-            Whether columns can have been made in ways that are less usual.
-        """
+        """Return a way with its columns where it explains the whole file; `further`, also by ways less usual."""
         if not further and not self._first_fits(way):
             return None
         stages = (False, True) if further else (False,)
@@ -361,13 +355,7 @@ class _Search:
         return candidates, tried
 
     def _narrowed(self, walker: Walker, walked: Walked, left: Iterator[int]) -> Walked | None:
-        """Return what is left where each column whose candidates differ takes one that explains all that follows.
-
-        Parameters
-        ----------
-        left : iterator of int
-            The walks that are left.
-        """
+        """Return what is left, in so many walks, where each column takes one candidate that explains what follows."""
         column = next((one for one in walked.open if walked.alive[one].sum() > 1), None)
         if column is None:
             return walked

@@ -7,8 +7,8 @@ Whatever contradicts itself in structure, or is no number, is corrupt. Where num
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from pytest_draft.artifact.objects import numbers_of
 from pytest_draft.errors import CorruptArtifactError
 
 Values = Literal["shares", "totals", "means"]
+Array = TypeVar("Array", bound=np.ndarray[Any, Any])
 
 _TOLERANCE = 1e-6
 """How far sums of weights and of class fractions may be off, relative to the weight: what rounding adds up to."""
@@ -47,13 +48,13 @@ class RawTree:
     node_count: int
     max_depth: int
     """`node_count` and `max_depth`: as stored."""
-    features: IntArray | None
-    """Shape (n_tree_features,). The forest's column of each of the tree's columns, where they differ."""
     n_features: int
     """Number of columns that the tree was trained on."""
-    n_values: int
+    n_values: int = 1
     """Number of classes; 1 for regressors."""
-    seed: int | None
+    features: IntArray | None = None
+    """Shape (n_tree_features,). The forest's column of each of the tree's columns, where they differ."""
+    seed: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +92,18 @@ def checked_nodes(raw: RawTree, *, classifier: bool) -> Nodes:
     published = None if classifier else impurity
     tree = Tree(left, right, feature, threshold, missing_left, value, weight, n_distinct, raw.seed, published)
     return Nodes(raw.index, tree, impurity)
+
+
+def frozen(array: Array) -> Array:
+    """Return an array that nobody can write into any more."""
+    array.setflags(write=False)
+    return array
+
+
+def without_rows(tree: Tree) -> Tree:
+    """Return a tree whose nodes say nothing of how many rows they hold."""
+    weight, n_distinct = frozen(np.zeros(tree.n_nodes)), frozen(np.zeros(tree.n_nodes, np.int64))
+    return replace(tree, weight=weight, n_distinct=n_distinct)
 
 
 def counted(nodes: Nodes, *, classifier: bool) -> frozenset[Values]:

@@ -11,10 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
+from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.forest import Tree, minor_of
 from pytest_draft.artifact.forest.observations import BoostedSums
-from pytest_draft.artifact.forest.validate import Nodes, counted
-from pytest_draft.artifact.objects import Object
+from pytest_draft.artifact.forest.validate import Nodes, RawTree, check_arguments, counted, frozen, without_rows
+from pytest_draft.artifact.objects import Object, data_of
 from pytest_draft.artifact.origin import HeldBack
 from pytest_draft.artifact.records import Record
 from pytest_draft.errors import CorruptArtifactError, one_line
@@ -43,6 +44,37 @@ class Boosted:
     """Why no equations follow from its trees, and what to do; None where they do."""
     held_back: HeldBack | None = None
     """Which rows none of the trees saw; None where all saw all."""
+
+
+def raw_tree(
+    estimator: Object,
+    index: int,
+    budget: Budget,
+    *,
+    n_features: int,
+    n_values: int = 1,
+    n_outputs: int = 1,
+    features: IntArray | None = None,
+    seed: int | None = None,
+) -> tuple[Object, RawTree]:
+    """Return the ``tree_`` of an estimator of one tree, as it is stored; of several outputs, the values of the first.
+
+    All numbers are those of the forest (`RawTree`).
+    """
+    record = estimator.get("tree_")
+    if not isinstance(record, Record) or record.cls.key != ("sklearn.tree._tree", "Tree"):
+        raise CorruptArtifactError(f"tree {index} has no nodes, or was not fitted")
+    tree = Object(record, f"{estimator.path}tree_.")
+    check_arguments(record.args, index, n_features, n_values, n_outputs)
+    values = data_of(tree.get("values"), f"the values of tree {index}")
+    if n_outputs > 1:
+        if values.ndim != 3 or values.shape[1] != n_outputs or values.shape[2] < n_values:
+            raise CorruptArtifactError(f"tree {index} does not have the forest's outputs")
+        values = values[:, :1, :n_values]
+    nodes = data_of(tree.get("nodes"), f"the nodes of tree {index}")
+    budget.spend_copy(nodes.nbytes + values.nbytes)
+    counts = tree.integer("node_count"), tree.integer("max_depth")
+    return tree, RawTree(index, nodes, values, *counts, n_features, n_values, features, seed)
 
 
 def counted_or_bare(forest: Sequence[Nodes]) -> tuple[list[Nodes], bool]:
@@ -79,9 +111,7 @@ def _require_sums(nodes: Nodes) -> None:
 
 def with_steps(tree: Tree, step: FloatArray) -> Tree:
     """Return a tree whose values are what its leaves add to a score; of inner nodes they are 0."""
-    value = np.where(tree.left < 0, step, 0.0)[:, None]
-    value.setflags(write=False)
-    return replace(tree, value=value, impurity=None)
+    return replace(tree, value=frozen(np.where(tree.left < 0, step, 0.0)[:, None]), impurity=None)
 
 
 def reach(base: FloatArray, steps: Sequence[FloatArray]) -> FloatArray:
@@ -120,10 +150,7 @@ def class_of(stored: object) -> str:
 
 
 def _bare(nodes: Nodes) -> Nodes:
-    weight, n_distinct = np.zeros(nodes.tree.n_nodes), np.zeros(nodes.tree.n_nodes, np.int64)
-    for array in (weight, n_distinct):
-        array.setflags(write=False)
-    return replace(nodes, tree=replace(nodes.tree, weight=weight, n_distinct=n_distinct))
+    return replace(nodes, tree=without_rows(nodes.tree))
 
 
 _EPSILON = float(np.finfo(np.float64).eps)

@@ -19,7 +19,7 @@ from pytest_draft.arrays import AnyArray, FloatArray
 from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.forest import Tree
 from pytest_draft.artifact.forest.nodes import ForestNodes
-from pytest_draft.artifact.forest.validate import RawTree, private_tree
+from pytest_draft.artifact.forest.validate import RawTree, frozen, private_tree
 from pytest_draft.artifact.objects import Object, data_of
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError
 from pytest_draft.facts.privacy import Privacy
@@ -87,10 +87,7 @@ def with_counts(tree: Tree) -> Tree:
     weight = value.sum(axis=1)
     if weight[0] > _MOST_VALUE:
         raise CorruptArtifactError("its leaves hold more rows than can be counted")
-    n_distinct = weight.astype(np.int64)
-    for array in (value, weight, n_distinct):
-        array.setflags(write=False)
-    return replace(tree, value=value, weight=weight, n_distinct=n_distinct)
+    return replace(tree, value=frozen(value), weight=frozen(weight), n_distinct=frozen(weight.astype(np.int64)))
 
 
 def gaussian_delta(scale: float, epsilon: float) -> float:
@@ -202,21 +199,9 @@ def trees_of_arrays(estimator: Object, n_features: int, n_classes: int, budget: 
             raise CorruptArtifactError(f"{name} does not have a number for each node")
         nodes[field] = column
     budget.spend_copy(2 * (nodes.nbytes + counts.nbytes))
-    raws = [
-        RawTree(
-            index=t,
-            nodes=nodes[t],
-            values=counts[t][:, None, :].astype(np.float64),
-            node_count=n_nodes,
-            max_depth=depth,
-            features=None,
-            n_features=n_features,
-            n_values=n_classes,
-            seed=None,
-        )
-        for t in range(n_trees)
-    ]
-    return tuple(private_tree(raw) for raw in raws)
+    values = counts[:, :, None, :].astype(np.float64)
+    read = zip(range(n_trees), nodes, values, strict=True)
+    return tuple(private_tree(RawTree(*one, n_nodes, depth, n_features, n_classes)) for one in read)
 
 
 def _stored(estimator: Object, name: str, kind: str, n_dimensions: int) -> AnyArray:

@@ -30,7 +30,7 @@ from pytest_draft.artifact.forest.observations import (
     TargetMeans,
     WinningLabels,
 )
-from pytest_draft.artifact.forest.validate import Nodes, Values, counted
+from pytest_draft.artifact.forest.validate import Nodes, Values, counted, frozen, without_rows
 from pytest_draft.errors import CorruptArtifactError
 
 _TOLERANCE = 1e-6
@@ -222,11 +222,7 @@ def _leaves_side_by_side(tree: Tree) -> tuple[IntArray, IntArray]:
 
 
 def _without_counts(tree: Tree, answer: FloatArray) -> Tree:
-    value = np.where((tree.left < 0)[:, None], answer, 0.0)
-    weight, n_distinct = np.zeros(tree.n_nodes), np.zeros(tree.n_nodes, np.int64)
-    for array in (value, weight, n_distinct):
-        array.setflags(write=False)
-    return replace(tree, value=value, weight=weight, n_distinct=n_distinct)
+    return replace(without_rows(tree), value=frozen(np.where((tree.left < 0)[:, None], answer, 0.0)))
 
 
 ROUNDING = 0.05 + 1e-9

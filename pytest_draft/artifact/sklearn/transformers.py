@@ -121,7 +121,7 @@ def scaled(
 
 def learned(transformer: Object, name: str, count: int) -> AnyArray:
     """Return a finite number for each column."""
-    numbers = numbers_of(transformer.get(name), "f", f"{transformer.path}{name}")
+    numbers = transformer.numbers(name, "f")
     if len(numbers) != count:
         raise CorruptArtifactError(f"{transformer.path}{name} has {len(numbers)} numbers for {count} columns")
     if not np.isfinite(numbers).all():
@@ -157,10 +157,7 @@ def _imputed(transformer: Object, block: Block) -> Block:
 
 def _indicated(transformer: Object, columns: list[Column], missing: object) -> list[Column]:
     """Return the columns that say where values were missing."""
-    record = transformer.get("indicator_")
-    if not isinstance(record, Record):
-        raise CorruptArtifactError(f"{transformer.path}indicator_ is missing")
-    stored = Object(record, f"{transformer.path}indicator_.").get("features_")
+    stored = transformer.inner("indicator_").get("features_")
     chosen = column_positions(stored, len(columns), f"{transformer.path}indicator_.features_")
     return [columns[i].then(IsMissing(missing)) for i in chosen]
 
@@ -338,9 +335,7 @@ def _function(transformer: Object, block: Block) -> Block:
 
 
 def _power(transformer: Object, block: Block) -> Block:
-    method = transformer.get("method")
-    if method not in ("yeo-johnson", "box-cox"):
-        raise CorruptArtifactError(f"{transformer.path}method is not one of scikit-learn's")
+    method = transformer.choice("method", ("yeo-johnson", "box-cox"))
     exponents = learned(transformer, "lambdas_", len(block.columns))
     together = Together(block.columns, FLOAT_TYPES)
     made = Block(
@@ -351,18 +346,16 @@ def _power(transformer: Object, block: Block) -> Block:
     )
     if not transformer.boolean("standardize"):
         return made
-    record = transformer.get("_scaler")
-    if not isinstance(record, Record) or record.cls.name != "StandardScaler":
+    scaler = transformer.inner("_scaler")
+    if scaler.record.cls.name != "StandardScaler":
         raise CorruptArtifactError(f"{transformer.path}_scaler is missing")
-    return standard(Object(record, f"{transformer.path}_scaler."), made)
+    return standard(scaler, made)
 
 
 def _quantiles(transformer: Object, block: Block) -> Block:
-    output = transformer.get("output_distribution")
-    if output not in ("uniform", "normal"):
-        raise CorruptArtifactError(f"{transformer.path}output_distribution is not one of scikit-learn's")
+    output = transformer.choice("output_distribution", ("uniform", "normal"))
     table = data_of(transformer.get("quantiles_"), f"{transformer.path}quantiles_")
-    references = numbers_of(transformer.get("references_"), "f", f"{transformer.path}references_").astype(np.float64)
+    references = transformer.numbers("references_", "f").astype(np.float64)
     if table.dtype.kind != "f" or table.shape != (len(references), len(block.columns)) or not len(references):
         raise CorruptArtifactError(f"{transformer.path}quantiles_ does not have a number for each reference and column")
     table = table.astype(table.dtype.newbyteorder("="))
@@ -382,12 +375,9 @@ def _quantiles(transformer: Object, block: Block) -> Block:
 
 
 def _bins(transformer: Object, block: Block) -> Block:
-    encode = transformer.get("encode")
-    if encode not in ("ordinal", "onehot", "onehot-dense"):
-        raise CorruptArtifactError(f"{transformer.path}encode is not one of scikit-learn's")
-    stored, numbers = transformer.get("bin_edges_"), transformer.get("n_bins_")
+    encode, stored = transformer.choice("encode", ("ordinal", "onehot", "onehot-dense")), transformer.get("bin_edges_")
     edges = stored.items if isinstance(stored, Array) else None
-    sizes = numbers_of(numbers, "iu", f"{transformer.path}n_bins_").tolist()
+    sizes = transformer.numbers("n_bins_", "iu").tolist()
     if edges is None or not len(edges) == len(sizes) == len(block.columns):
         raise CorruptArtifactError(f"{transformer.path}bin_edges_ does not have the edges of each column")
     types: tuple[str, ...] = FLOAT_TYPES[:2]
