@@ -72,6 +72,7 @@ def test_what_the_replay_tells_is_what_the_splitter_drew(published, name, kind):
         assert told >= least
 
 
+@pytest.mark.parametrize("seed", range(6))
 def test_rows_that_tie_in_all_columns_at_once_mislead_no_replay(published, seed):
     random = np.random.default_rng(seed)
     rows = random.integers(0, 4, (15, 5))[random.integers(0, 15, 42)] / 3
