@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
-from pytest_draft.artifact.nodes import ForestNodes
+from pytest_draft.artifact.forest.nodes import ForestNodes
 from pytest_draft.attack.best_splits import ROUNDING, most_beside, snapped, snapped_above
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.redacted import redacted

@@ -15,7 +15,7 @@ import numpy as np
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.nodes import ForestNodes
+from pytest_draft.artifact.forest.nodes import ForestNodes
 from pytest_draft.attack.best_splits import midpoints_of
 from pytest_draft.attack.numeric.column_bounds import (
     CHANGED,

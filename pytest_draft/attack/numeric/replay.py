@@ -169,7 +169,8 @@ def _follow(tree: Tree, rules: Growth, ties: _Ties, hints: Hints, timebox: TimeB
     local[rules.columns] = np.arange(len(rules.columns))
     unknown = np.full(tree.n_nodes, np.nan)
     least, most = boxes(tree, unknown, unknown, hints.bounds)
-    rate = np.where(_tested_below(tree, n_columns), 0.0, ties.of(tree))[drew][:, rules.columns]
+    rate = np.where(_tested_below(tree, n_columns), 0.0, ties.of(tree))[drew]
+    rate = np.ascontiguousarray(rate[:, rules.columns])  # in one order, for which numba compiles
     with np.errstate(divide="ignore"):
         grown = Grown(
             outcome=rules.outcome[drew],
