@@ -283,7 +283,7 @@ def decoded_extremes(
         Of the nodes with a random threshold; NaN where there is none.
     wrong : float
     """
-    _, extremes = replay_and_decode(forest, domain, TimeBox(seconds))
+    extremes = replay_and_decode(forest, domain, TimeBox(seconds))
     wrong = 0
     for tree, estimator, low, high in zip(forest.trees, model.estimators_, extremes.low, extremes.high, strict=True):
         path = estimator.decision_path(data.rows).tocoo()

@@ -37,7 +37,7 @@ class InformedOfValues(Attack):
     def __init__(self, inputs: Inputs, search: Search) -> None:
         self._inputs, self._forest = inputs, inputs.forest
         if self._forest.splitter == "random":
-            self.extremes = replay_and_decode(self._forest, inputs.domain, search.timebox)[1]
+            self.extremes = replay_and_decode(self._forest, inputs.domain, search.timebox)
 
     def rebuild(self, search: Search) -> Reconstruction:
         """Guess each row from all others."""

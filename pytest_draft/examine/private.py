@@ -16,8 +16,7 @@ from pytest_draft.attack.private.informed import guess_alone, noisy_score
 from pytest_draft.attack.private.labels import rebuild_from_labels
 from pytest_draft.attack.private.leaf_labels import labels_log_posterior, parts_of, reveals
 from pytest_draft.attack.private.noise import CountNoise
-from pytest_draft.attack.private.noisy_problem import MOST_SLOTS, size_interval, values_of
-from pytest_draft.attack.private.rebuild import rebuild_from_noise
+from pytest_draft.attack.private.noisy_counts import MOST_SLOTS, rebuild_from_noise, size_interval, values_of
 from pytest_draft.attack.rows.posterior import open_attributes
 from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
@@ -128,8 +127,8 @@ class NoisyCountsAlone(_Private):
         if knowledge is None:
             raise ValueError("nothing is known of its rows")
         self._forest, self._domain, self._knowledge = forest, inputs.domain, knowledge
-        self._occurrences_are_known = CountNoise.of(forest.observation.privacy)
-        self.reasons = _too_many_zeros(forest, self._occurrences_are_known)
+        self._noise = CountNoise.of(forest.observation.privacy)
+        self.reasons = _too_many_zeros(forest, self._noise)
 
     def rebuild(self, search: Search) -> Reconstruction:
         """Score every candidate for the one row that is not known."""
@@ -140,7 +139,7 @@ class NoisyCountsAlone(_Private):
         if knowledge.columns:
             groups = split_by_values(groups, knowledge.attributes, knowledge.columns, knowledge.values[unknown])
         with search.clock("informed"):
-            score = noisy_score(self._forest, domain, self._occurrences_are_known, everyone, unknown)
+            score = noisy_score(self._forest, domain, self._noise, everyone, unknown)
             guesses = guess_alone(domain, groups, everyone, unknown, score, self._forest.n_classes, search.timebox)
         free = open_attributes(Walks.of(self._forest, domain), values_of(domain, guesses.valid))
         free[:, list(knowledge.attributes)] = False
@@ -158,7 +157,7 @@ class NoisyCountsAlone(_Private):
 
     def identity(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Identity:
         """Ask whether the noise explains how far these rows are from the counts."""
-        return identify_noisy(self._forest, self._occurrences_are_known, data.rows, data.labels)
+        return identify_noisy(self._forest, self._noise, data.rows, data.labels)
 
 
 class Labels(_Private):

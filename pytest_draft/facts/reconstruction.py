@@ -60,8 +60,7 @@ class Reconstruction:
     they say nothing of it.
     """
     log_likelihood: float | None = None
-    bound: float | None = None
-    """`log_likelihood` and `bound`: with noise: of `consistent`, and what no dataset of the domain exceeds."""
+    """With noise: of `consistent`."""
     certificate: Certificate | None = None
     """What is proved of it; None where it has a residual or the occurrences are unknown."""
     proved: NDArray[np.float32] | None = None

@@ -63,7 +63,6 @@ def forests(
         seed,
         size_known=size == "known",
         rounding="noise",
-        prove=False,
         seconds=_GUARD_SECONDS,
         workers=1,
         effort=effort,
@@ -80,7 +79,7 @@ def forests(
         "answered": answered,
         "random_error": by_chance.error,
         "rebuilt_rows": figures.pop("n_rows"),
-        **{name: _plain(value) for name, value in figures.items() if name != "gap"},
+        **{name: _plain(value) for name, value in figures.items()},
         "load": load(),
     }
 

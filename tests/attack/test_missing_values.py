@@ -20,11 +20,10 @@ from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.groups import KnownRows, group_by_occurrences, split_by_values
 from pytest_draft.attack.large_domains.candidates import build_any
 from pytest_draft.attack.large_domains.regions import Regions
-from pytest_draft.attack.numeric.replay import replay
 from pytest_draft.attack.private.informed import KnownPopulation, noisy_score
 from pytest_draft.attack.private.labels import rebuild_from_labels
 from pytest_draft.attack.private.noise import CountNoise
-from pytest_draft.attack.private.noisy_problem import values_of
+from pytest_draft.attack.private.noisy_counts import values_of
 from pytest_draft.attack.search import Search
 from pytest_draft.data import training_data
 from pytest_draft.domain import Attribute, Domain
@@ -177,5 +176,3 @@ def test_files_of_older_versions_are_judged_where_their_counts_are_those_of_the_
     for others in ((moved, labels), (rows[:-1], labels[:-1]), (np.roll(rows, 1, axis=0), labels)):
         with pytest.raises(NotCoveredError, match=r"1\.7 need not count them where it sends them"):
             training_data(others, forest)
-    timebox = TimeBox(5)
-    assert "before scikit-learn 1.9 are not replayed" in replay(forest, timebox, missing=True).reason

@@ -93,7 +93,7 @@ def test_a_large_epsilon_does_not_save_a_forest(noisy, project):
     judged = project.result()
     assert judged["artifact"]["privacy"]["epsilon"] == 200.0
     assert judged["metrics"]["reconstruction_error"] < 0.1
-    assert judged["solver_status"] in ("optimal", "likeliest")
+    assert judged["solver_status"] == "likeliest"
     assert "number of training rows" in judged["domain"]["granted_to_adversary"]
     result.stdout.fnmatch_lines(["*noisy class counts (Laplace, epsilon 200)*"])
 

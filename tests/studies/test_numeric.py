@@ -125,11 +125,11 @@ def test_a_wrong_extreme_is_counted(tmp_path, monkeypatch):
     data = training_data((features, target), forest)
     domain = infer(data.columns, data.rows.astype(np.float64))
     found = extremes.replay_and_decode(forest, domain, TimeBox(60.0))
-    low = [values.copy() for values in found[1].low]
+    low = [values.copy() for values in found.low]
     decoded = np.flatnonzero(~np.isnan(low[1]))[:2]
     low[1][decoded] += 0.1
-    lying = replace(found[1], low=tuple(low))
-    monkeypatch.setattr(numeric, "replay_and_decode", lambda *_: (found[0], lying))
+    lying = replace(found, low=tuple(low))
+    monkeypatch.setattr(numeric, "replay_and_decode", lambda *_: lying)
     assert numeric.decoded_extremes(model, forest, domain, data, 60.0)[1] == 2
 
 

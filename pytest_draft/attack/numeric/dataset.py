@@ -176,103 +176,68 @@ def put(nodes, attributes, data, times, k):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _put(nodes, attributes, data, times, t, k):  # type: ignore[no-untyped-def]  # noqa: PLR0912
+def _put(nodes, attributes, data, times, t, k):  # type: ignore[no-untyped-def]
     """Put a row into one tree."""
-    m = times[t, k]
-    if m == 0:
+    if times[t, k] == 0:
         return
-    root, left, right, attribute = nodes.root, nodes.left, nodes.right, nodes.attribute
-    cut, missing_left, twice, lowest = nodes.cut, nodes.missing_left, nodes.twice, nodes.lowest
-    highest, by_class = nodes.highest, nodes.by_class
-    missing = attributes.missing
-    state, draws, below, above = data.state, data.draws, data.below, data.above
-    present = data.present
-    n_below, n_above, at_leaf, first = data.n_below, data.n_above, data.leaf, data.first
-    after, before = data.after, data.before
-    label = data.label[k]
-    v = root[t]
-    while True:
-        draws[v, label if by_class[v] else 0] += m
-        present[v] += 1
-        if left[v] < 0:
-            break
-        a = attribute[v]
-        s = state[k, a]
-        goes_left = lies_left(cut[v], s, missing[a], missing_left[v])
-        if s != missing[a]:
-            if not np.isnan(twice[v]):
-                if goes_left:
-                    if s > below[v]:
-                        below[v], n_below[v] = s, 1
-                    elif s == below[v]:
-                        n_below[v] += 1
-                elif s < above[v]:
-                    above[v], n_above[v] = s, 1
-                elif s == above[v]:
-                    n_above[v] += 1
-            else:
-                if s == lowest[v]:
-                    n_below[v] += 1
-                if s == highest[v]:
-                    n_above[v] += 1
-        v = left[v] if goes_left else right[v]
-    at_leaf[t, k] = v
-    head = first[v]
-    after[t, k], before[t, k] = head, NONE
+    leaf = _count(nodes, attributes, data, t, k, times[t, k], 1)
+    head = data.first[leaf]
+    data.leaf[t, k], data.after[t, k], data.before[t, k] = leaf, head, NONE
     if head != NONE:
-        before[t, head] = k
-    first[v] = k
+        data.before[t, head] = k
+    data.first[leaf] = k
 
 
 @compiled
-def take(nodes, attributes, data, times, k):  # type: ignore[no-untyped-def]  # noqa: PLR0912
+def take(nodes, attributes, data, times, k):  # type: ignore[no-untyped-def]
     """Take a row out of all its trees."""
+    for t in range(len(nodes.root) - 1):
+        if times[t, k] == 0:
+            continue
+        behind, ahead = data.after[t, k], data.before[t, k]
+        if ahead != NONE:
+            data.after[t, ahead] = behind
+        else:
+            data.first[data.leaf[t, k]] = behind
+        if behind != NONE:
+            data.before[t, behind] = ahead
+        _count(nodes, attributes, data, t, k, times[t, k], -1)
+
+
+@compiled
+def _count(nodes, attributes, data, t, k, m, by):  # type: ignore[no-untyped-def]
+    """Count a row at all nodes on its way through a tree (1), or no longer (-1); return its leaf."""
     root, left, right, attribute = nodes.root, nodes.left, nodes.right, nodes.attribute
     cut, missing_left, twice, lowest = nodes.cut, nodes.missing_left, nodes.twice, nodes.lowest
-    highest, by_class = nodes.highest, nodes.by_class
-    missing = attributes.missing
+    highest, by_class, missing = nodes.highest, nodes.by_class, attributes.missing
     state, draws, below, above = data.state, data.draws, data.below, data.above
-    present = data.present
-    n_below, n_above, at_leaf, first = data.n_below, data.n_above, data.leaf, data.first
-    after, before = data.after, data.before
+    present, n_below, n_above = data.present, data.n_below, data.n_above
     label = data.label[k]
-    for t in range(len(root) - 1):
-        m = times[t, k]
-        if m == 0:
-            continue
-        at = at_leaf[t, k]
-        nxt, prv = after[t, k], before[t, k]
-        if prv != NONE:
-            after[t, prv] = nxt
-        else:
-            first[at] = nxt
-        if nxt != NONE:
-            before[t, nxt] = prv
-        v = root[t]
-        while True:
-            draws[v, label if by_class[v] else 0] -= m
-            present[v] -= 1
-            if left[v] < 0:
-                break
-            a = attribute[v]
-            s = state[k, a]
-            goes_left = lies_left(cut[v], s, missing[a], missing_left[v])
-            if s != missing[a]:
-                if not np.isnan(twice[v]):
-                    if goes_left and s == below[v]:
-                        n_below[v] -= 1
-                        if n_below[v] == 0:
-                            _look_again(nodes, attributes, data, t, v, True)
-                    elif not goes_left and s == above[v]:
-                        n_above[v] -= 1
-                        if n_above[v] == 0:
-                            _look_again(nodes, attributes, data, t, v, False)
-                else:
-                    if s == lowest[v]:
-                        n_below[v] -= 1
-                    if s == highest[v]:
-                        n_above[v] -= 1
-            v = left[v] if goes_left else right[v]
+    v = root[t]
+    while True:
+        draws[v, label if by_class[v] else 0] += by * m
+        present[v] += by
+        if left[v] < 0:
+            return v
+        a = attribute[v]
+        s = state[k, a]
+        goes_left = lies_left(cut[v], s, missing[a], missing_left[v])
+        if s == missing[a]:
+            pass
+        elif np.isnan(twice[v]):
+            n_below[v] += by * (s == lowest[v])
+            n_above[v] += by * (s == highest[v])
+        elif goes_left and s >= below[v]:
+            n_below[v] = n_below[v] + by if s == below[v] else 1
+            below[v] = s
+            if n_below[v] == 0:
+                _look_again(nodes, attributes, data, t, v, True)
+        elif not goes_left and s <= above[v]:
+            n_above[v] = n_above[v] + by if s == above[v] else 1
+            above[v] = s
+            if n_above[v] == 0:
+                _look_again(nodes, attributes, data, t, v, False)
+        v = left[v] if goes_left else right[v]
 
 
 @compiled

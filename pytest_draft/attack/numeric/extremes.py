@@ -7,7 +7,7 @@ on a decimal grid, or are known from elsewhere, mostly one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +24,7 @@ from pytest_draft.attack.numeric.equation import (
     on_grid,
     window,
 )
-from pytest_draft.attack.numeric.replay import Hints, Replay, replay
+from pytest_draft.attack.numeric.replay import Hints, boxes, replay
 from pytest_draft.domain import Domain
 from pytest_draft.timebox import TimeBox
 
@@ -60,11 +60,11 @@ class Extremes:
 class _Equations:
     """All nodes with a random threshold and a certain draw behind it, in one numbering: tree by tree, parents first."""
 
-    def __init__(self, forest: Forest, replay: Replay, books: Mapping[int, FloatArray]) -> None:
-        self.books = books
+    def __init__(self, forest: Forest, winner: Sequence[IntArray], books: Mapping[int, FloatArray]) -> None:
+        self.books, self._trees = books, forest.trees
         self.nodes = ForestNodes.of(forest.trees)
         self.column, self.threshold = self.nodes.feature, self.nodes.threshold
-        self.raw = np.concatenate([tree.winner for tree in replay.trees])
+        self.raw = np.concatenate(winner)
         self.low = np.full(len(self.column), np.nan)
         self.high = np.full(len(self.column), np.nan)
 
@@ -78,8 +78,9 @@ class _Equations:
 
     def boxes(self, bounds: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return what the tested column's values cannot leave at each node, by what is above, shape (n_nodes,)."""
-        least, most = _boxes(self.nodes, self.low, self.high, bounds)
-        return least, most
+        ends = zip(self._trees, self.nodes.by_tree(self.low), self.nodes.by_tree(self.high), strict=True)
+        least, most = zip(*(boxes(tree, low, high, bounds) for tree, low, high in ends), strict=True)
+        return np.concatenate(least), np.concatenate(most)
 
     @property
     def open(self) -> IntArray:
@@ -87,18 +88,16 @@ class _Equations:
         return np.flatnonzero((self.raw > 0) & (self.raw < RAND_R_MAX) & np.isnan(self.low))
 
 
-def replay_and_decode(forest: Forest, domain: Domain, timebox: TimeBox) -> tuple[Replay, Extremes]:
+def replay_and_decode(forest: Forest, domain: Domain, timebox: TimeBox) -> Extremes:
     """Replay a forest and decode its extremes, again with what was decoded, which tells which hypotheses are right.
 
-    Returns
-    -------
-    Replay
-    Extremes
-        With nothing decodable where the thresholds were not drawn at random.
+    Nothing is decodable where the thresholds were not drawn at random.
     """
+    if forest.splitter != "random":
+        nothing = tuple(np.full(tree.n_nodes, np.nan) for tree in forest.trees)
+        return Extremes(nothing, nothing, 0, 0)
     missing = any(attribute.missing for attribute in domain.attributes)
-    found = replay(forest, timebox, _first_hints(domain), missing=missing)
-    extremes, hints = _decoded(forest, domain, found, timebox)
+    extremes, hints = _decoded(forest, domain, replay(forest, timebox, _first_hints(domain), missing=missing), timebox)
     for _ in range(_REPEATS):
         if extremes.decoded == extremes.decodable or timebox.over:
             break
@@ -106,8 +105,8 @@ def replay_and_decode(forest: Forest, domain: Domain, timebox: TimeBox) -> tuple
         better, hints = _decoded(forest, domain, again, timebox)
         if better.decoded <= extremes.decoded:
             break
-        found, extremes = again, better
-    return found, extremes
+        extremes = better
+    return extremes
 
 
 def _first_hints(domain: Domain) -> Hints:
@@ -134,22 +133,20 @@ def _bounds_and_spacing(domain: Domain) -> tuple[FloatArray, FloatArray]:
     return bounds, domain.by_column(lambda attribute: float(attribute.integers_only))
 
 
-def _decoded(forest: Forest, domain: Domain, replay: Replay, timebox: TimeBox) -> tuple[Extremes, Hints]:
+def _decoded(forest: Forest, domain: Domain, winner: Sequence[IntArray], timebox: TimeBox) -> tuple[Extremes, Hints]:
     """Return the extremes, and what they tell of the columns."""
     bounds, finest = _bounds_and_spacing(domain)
-    equations = _Equations(forest, replay, _books(domain))
-    is_random = forest.splitter == "random"
-    if is_random:
-        _look_for_grids(equations, bounds, finest)
+    equations = _Equations(forest, winner, _books(domain))
+    _look_for_grids(equations, bounds, finest)
     left = -1
-    while is_random and len(equations.open) != left and not timebox.over:
+    while len(equations.open) != left and not timebox.over:
         left = len(equations.open)
         _decode_on_grids(equations, bounds, finest)
         _decode_by_known(equations, bounds)
     extremes = Extremes(
         equations.nodes.by_tree(equations.low),
         equations.nodes.by_tree(equations.high),
-        int((equations.nodes.left >= 0).sum()) if is_random else 0,
+        int((equations.nodes.left >= 0).sum()),
         int((~np.isnan(equations.low)).sum()),
     )
     known = tuple(equations.known(column, bounds) for column in range(len(bounds)))
@@ -173,31 +170,6 @@ def _look_for_grids(equations: _Equations, bounds: FloatArray, finest: FloatArra
             if seen > expected and seen * (np.log(seen / max(expected, 1e-300)) - 1) + expected > -np.log(COINCIDENCE):
                 finest[column] = scale
                 nodes = nodes[found <= 0]
-
-
-@njit(cache=True, nogil=True)
-def _boxes(nodes, low, high, bounds):  # type: ignore[no-untyped-def]
-    first, left, right, column, threshold = nodes.first, nodes.left, nodes.right, nodes.feature, nodes.threshold
-    n_nodes, n_columns = len(left), len(bounds)
-    least, most = np.empty(n_nodes), np.empty(n_nodes)
-    for tree in range(len(first) - 1):
-        begin, end = first[tree], first[tree + 1]
-        inside = np.empty((end - begin, 2, n_columns))
-        for c in range(n_columns):
-            inside[0, 0, c], inside[0, 1, c] = np.float32(bounds[c, 0]), np.float32(bounds[c, 1])
-        for node in range(begin, end):
-            c = column[node]
-            if left[node] < 0:
-                continue
-            box = inside[node - begin]
-            least[node], most[node] = box[0, c], box[1, c]
-            if not np.isnan(low[node]):
-                box[0, c], box[1, c] = low[node], high[node]
-            inside[left[node] - begin], inside[right[node] - begin] = box, box
-            inside[left[node] - begin, 1, c] = min(box[1, c], threshold[node])
-            # A value above a threshold that single precision holds is at least the next one; less room is not claimed.
-            inside[right[node] - begin, 0, c] = max(box[0, c], threshold[node])
-    return least, most
 
 
 @njit(cache=True, nogil=True)

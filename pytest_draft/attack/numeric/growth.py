@@ -39,7 +39,6 @@ class Growth(NamedTuple):
     seed: int
     columns: IntArray
     max_features: int
-    random: bool
     best_first: bool
     outcome: IntArray
 
@@ -65,14 +64,13 @@ def growth_of(forest: Forest, index: int) -> Growth:
     parameters = forest.tree_parameters
     if parameters.get("ccp_alpha", 0.0) != 0.0:
         raise NotCoveredError("its trees were pruned, so their draws cannot be replayed")
-    if forest.splitter not in ("best", "random"):
-        raise NotCoveredError("the file does not tell its trees' splitter, so their draws cannot be replayed")
+    if forest.splitter != "random":
+        raise NotCoveredError("the file does not tell that its thresholds were drawn, so they cannot be replayed")
     n_samples = forest.n_samples if forest.n_samples is not None else int(tree.n_distinct[0])
     return Growth(
         seed=int(RandomState(own).randint(0, RAND_R_MAX)),
         columns=columns,
         max_features=columns_drawn(forest, len(columns)),
-        random=forest.splitter == "random",
         best_first=_parameter(parameters, "max_leaf_nodes") is not None,
         outcome=outcomes(forest, tree, n_samples),
     )

@@ -2,8 +2,8 @@
 
 A threshold of a best split is the midpoint of the extremes on both its sides (`best_splits`). A random split's lies
 between the least and the largest value of its node, which can be known too (`Extremes`). So every split says of a group
-of rows what its extreme value is, or of two groups what their extremes add up to (`split_groups`). Bounds are
-propagated through all these equations of a column to a fixpoint (`column_bounds`). Bounds are float32 values and
+of rows what its extreme value is, or of two groups what their extremes add up to. Bounds are propagated through
+all these equations of a column to a fixpoint (`column_bounds`). Bounds are float32 values and
 closed: a cell whose bounds meet is certain, given that the leaves are right.
 """
 
@@ -15,10 +15,20 @@ import numpy as np
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.artifact.forest.nodes import ForestNodes
 from pytest_draft.attack.best_splits import midpoints_of
-from pytest_draft.attack.numeric.column_bounds import CHANGED, CONTRADICTORY, SETTLED, ColumnBounds, pass_once, settle
+from pytest_draft.attack.numeric.column_bounds import (
+    CHANGED,
+    CONTRADICTORY,
+    SETTLED,
+    ColumnBounds,
+    bare_splits,
+    members_of,
+    pass_once,
+    settle,
+    with_extremes,
+)
 from pytest_draft.attack.numeric.extremes import Extremes
-from pytest_draft.attack.numeric.split_groups import bare_splits, joined_nodes, members_of, with_extremes
 from pytest_draft.domain import Domain
 from pytest_draft.timebox import TimeBox
 
@@ -60,8 +70,6 @@ def propagate_thresholds(
     leaves: IntArray,
     timebox: TimeBox,
     *,
-    low: FloatArray | None = None,
-    high: FloatArray | None = None,
     extremes: Extremes | None = None,
 ) -> ValueBounds:
     """Narrow every cell by all thresholds, given the rows' leaves.
@@ -74,18 +82,17 @@ def propagate_thresholds(
         The node that each row reaches in each tree, `ABSENT` or `UNKNOWN`.
     timebox : TimeBox
         When it ends, the bounds so far are returned.
-    low, high : ndarray of float64, broadcast to (n_rows, n_columns), optional
-        What is known of the cells besides the domain's bounds.
     extremes : Extremes, optional
         Of the nodes of random splits.
     """
     n_rows = leaves.shape[1]
-    nodes, best, is_midpoint = joined_nodes(forest), forest.splitter == "best", np.concatenate(midpoints_of(forest))
-    members = members_of(nodes.parent, np.where(leaves < 0, -1, leaves + nodes.first[:, None]))
-    is_whole = np.diff(members.start) == nodes.n_distinct
+    nodes, n_distinct = ForestNodes.of(forest.trees), np.concatenate([tree.n_distinct for tree in forest.trees])
+    best, is_midpoint = forest.splitter == "best", np.concatenate(midpoints_of(forest))
+    members = members_of(nodes.parent, np.where(leaves < 0, -1, leaves + nodes.first[:-1, None]))
+    is_whole = np.diff(members.start) == n_distinct
     is_number = domain.by_column(lambda attribute: attribute.integers_only and attribute.low < attribute.high)
     may_miss = domain.by_column(lambda attribute: attribute.missing)
-    bound = _start(domain, n_rows, low, high)
+    bound = np.repeat(domain.reach[:, :, None], n_rows, axis=2)  # of x and -x, from above
     n_compared = n_rows if n_rows <= _MOST_COMPARED else 0
     columns = []
     for f in range(domain.n_columns):
@@ -114,7 +121,7 @@ def propagate_thresholds(
 
     lower, upper = -bound[:, 1].T, bound[:, 0].T
     contradictory = np.flatnonzero((lower > upper).any(axis=0) | (state == CONTRADICTORY))
-    is_sound = not len(contradictory) and not (np.diff(members.start) > nodes.n_distinct).any()
+    is_sound = not len(contradictory) and not (np.diff(members.start) > n_distinct).any()
     certain = (lower == upper) & ~may_miss & is_sound
     return ValueBounds(lower, upper, certain, may_miss, tuple(contradictory.tolist()), not (state == CHANGED).any())
 
@@ -125,16 +132,6 @@ def _forget_contradictions(bound: FloatArray, state: IntArray, untouched: FloatA
     is_empty = narrowed[:, 0] < -narrowed[:, 1]
     bound[may_miss] = np.where(is_empty[:, None], untouched, narrowed)
     state[may_miss] = SETTLED
-
-
-def _start(domain: Domain, n_rows: int, low: FloatArray | None, high: FloatArray | None) -> FloatArray:
-    """Return the upper bounds of ``x`` and ``-x`` before any threshold, shape (n_columns, 2, n_rows)."""
-    bound = np.repeat(domain.reach[:, :, None], n_rows, axis=2)
-    if high is not None:
-        bound[:, 0] = np.minimum(bound[:, 0], np.asarray(high, np.float32).T if high.ndim == 2 else high[:, None])
-    if low is not None:
-        bound[:, 1] = np.minimum(bound[:, 1], -np.asarray(low, np.float32).T if low.ndim == 2 else -low[:, None])
-    return bound
 
 
 def _link(bound: FloatArray, state: IntArray, group: list[int], dropped: bool) -> None:

@@ -21,7 +21,6 @@ from pytest_draft.attack.groups import Groups, group_by_occurrences
 from pytest_draft.attack.numeric.dataset import NodeArrays
 from pytest_draft.attack.numeric.extremes import Extremes, replay_and_decode
 from pytest_draft.attack.numeric.midpoints import ValueBounds, propagate_thresholds
-from pytest_draft.attack.numeric.replay import Replay
 from pytest_draft.attack.numeric.states import States, nodes_of, states_of
 from pytest_draft.attack.numeric.targets import identify_rows
 from pytest_draft.attack.target_classes import target_counts
@@ -70,8 +69,6 @@ class NumericProblem:
     """Shape (n_unknown, n_columns). The values of the unknown rows that the adversary knows; NaN elsewhere."""
     proved_values: Mapping[int, FloatArray]
     """By column, values that the file proves to occur in the training data."""
-    replayed: Replay | None
-    """What was drawn at each node; None where it was not asked for."""
     extremes: Extremes | None
     bounds: ValueBounds | None = None
     """Of a regressor whose leaves tell rows apart by their targets: between which values each cell lies."""
@@ -125,9 +122,9 @@ def build_numeric(forest: Forest, domain: Domain, groups: Groups, timebox: TimeB
         )
     if forest.n_trees * groups.n_rows > MAX_ENTRIES:
         raise NotCoveredError(f"{forest.n_trees:,} trees x {groups.n_rows:,} rows are more than are searched")
-    replayed, extremes, proved = None, None, dict[int, FloatArray]()
+    extremes, proved = None, dict[int, FloatArray]()
     if forest.splitter != "best":
-        replayed, extremes = replay_and_decode(forest, domain, timebox.part(_REPLAY_SHARE))
+        extremes = replay_and_decode(forest, domain, timebox.part(_REPLAY_SHARE))
         proved = _proved_values(forest, extremes)
     states = states_of(forest, domain, proved)
     timebox.require()
@@ -165,7 +162,6 @@ def build_numeric(forest: Forest, domain: Domain, groups: Groups, timebox: TimeB
         groups.ordered,
         given,
         proved,
-        replayed,
         extremes,
         bounds,
         leaves_known,

@@ -42,9 +42,7 @@ def rebuild_numeric(problem: NumericProblem, search: Search) -> Reconstruction:
     """
     figures = search.clock.figures
     figures.update(nodes=len(problem.nodes.left), states=int(problem.states.n_states.sum()))
-    if problem.replayed is not None and problem.extremes is not None:
-        figures["nodes in sync"] = problem.replayed.nodes_in_sync
-        figures["trees in sync"] = problem.replayed.trees_in_sync
+    if problem.extremes is not None:
         figures["nodes decodable"] = problem.extremes.decodable
         figures["nodes decoded"] = problem.extremes.decoded
     seen = np.any(problem.times[:, : problem.n_unknown] > 0, axis=0)

@@ -1,77 +1,27 @@
-"""The replay of scikit-learn's splitter: in goes a forest, out come the columns that each node drew, where certain.
+"""The replay of scikit-learn's random splitter: in goes a forest, out come the draws behind its thresholds.
 
 A tree's ``random_state`` seeds a small generator that draws, node by node in the order of growth (`growth`), the
-columns to try and, in random splitters, their thresholds. What was drawn depends on which columns were constant among a
-node's rows, which the file does not tell: all hypotheses are followed (`draws.follow`), and what is not practically
-certain in the end is not told.
+columns to try and their thresholds. What was drawn depends on which columns were constant among a node's rows, which
+the file does not tell: all hypotheses are followed (`draws.follow`), and what is not practically certain in the end is
+not told.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest, Tree
-from pytest_draft.artifact.forest.missing import COUNTED_SINCE
-from pytest_draft.attack.best_splits import float32_at_most
-from pytest_draft.attack.numeric.draws import (
-    SKIPPED,
-    Grown,
-    Splitter,
-    follow,
-)
+from pytest_draft.artifact.forest.nodes import levels
+from pytest_draft.attack.numeric.draws import SKIPPED, Grown, Splitter, follow
 from pytest_draft.attack.numeric.growth import Growth, depths, growth_of
 from pytest_draft.attack.numeric.parameters import REPLAY
 from pytest_draft.attack.redacted import redacted
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.timebox import TimeBox
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class TreeReplay:
-    """What the nodes of one tree drew."""
-
-    in_sync: BoolArray
-    """Shape (n_nodes,). Whether the columns drawn at a node are certain; of a leaf that drew none, whether that is."""
-    start: IntArray
-    """Shape (n_nodes + 1,). Where each node's draws begin; a node that is not in sync has none."""
-    feature: IntArray
-    """Shape (n_drawn,). Columns in the order of the draw, without those that a node above had found constant."""
-    uniform: IntArray
-    """Shape (n_drawn,). The number behind each threshold tried; -1 for best splitters, and where it is not certain."""
-    constant: BoolArray
-    """Shape (n_drawn,). Whether the column was certainly found constant, so that no threshold was tried."""
-    winner: IntArray
-    """Shape (n_nodes,). The number behind the node's own threshold, -1 where there is none or it is not certain; it can
-    be certain at nodes that are not in sync.
-    """
-
-    @property
-    def is_in_sync(self) -> bool:
-        """Whether all nodes are in sync."""
-        return bool(self.in_sync.all())
-
-
-@dataclass(frozen=True, eq=False)
-class Replay:
-    """What the nodes of all trees drew."""
-
-    trees: tuple[TreeReplay, ...]
-    reason: str | None = None
-    """Why nothing was replayed; None where something was."""
-
-    @property
-    def trees_in_sync(self) -> float:
-        """Share of trees of which all nodes are in sync."""
-        return float(np.mean([tree.is_in_sync for tree in self.trees]))
-
-    @property
-    def nodes_in_sync(self) -> float:
-        """Share of nodes that are in sync, over all trees."""
-        return float(np.concatenate([tree.in_sync for tree in self.trees]).mean())
 
 
 @redacted
@@ -88,70 +38,80 @@ class Hints(NamedTuple):
     """By column, values that occur, ascending."""
 
 
-def replay(forest: Forest, timebox: TimeBox, hints: Hints | None = None, *, missing: bool = False) -> Replay:
-    """Replay the draws of all nodes.
+def replay(forest: Forest, timebox: TimeBox, hints: Hints, *, missing: bool = False) -> tuple[IntArray, ...]:
+    """Return the number behind each node's threshold, by tree.
 
     Parameters
     ----------
     timebox : TimeBox
-        Trees that it leaves no time for are not in sync.
-    hints : Hints, optional
+        Of trees that it leaves no time for nothing is told.
+    hints : Hints
         A random threshold that they explain by a draw speaks for a hypothesis.
     missing : bool
         Whether rows may have missing values: random splitters then draw where those go, which is not followed.
+
+    Returns
+    -------
+    tuple of ndarray of int64, each of shape (n_nodes,)
+        -1 where there is no threshold, or the number is not certain.
     """
+    nothing = [np.full(tree.n_nodes, -1) for tree in forest.trees]
     try:
         rules = [growth_of(forest, index) for index in range(forest.n_trees)]
-        if missing and any(rule.random for rule in rules):
-            raise NotCoveredError("random splits among missing values are not replayed")
-        if missing and (forest.sklearn_minor or (0, 0)) < COUNTED_SINCE:
-            raise NotCoveredError("splits among missing values before scikit-learn 1.9 are not replayed")
-    except NotCoveredError as error:
-        return Replay(tuple(_unknown(tree) for tree in forest.trees), str(error))
-    if hints is None:
-        unbounded = np.tile([-np.inf, np.inf], (forest.n_features, 1))
-        hints = Hints(unbounded, np.zeros(forest.n_features), (np.empty(0),) * forest.n_features)
+    except NotCoveredError:
+        return tuple(nothing)
+    if missing:
+        return tuple(nothing)
     ties = _Ties(forest)
     sample = np.unique(np.linspace(0, forest.n_trees - 1, min(forest.n_trees, REPLAY.sampled)).astype(np.int64))
     for _ in range(REPLAY.rounds):
         for index in sample.tolist():
             if not timebox.over:
-                _follow(forest, index, rules[index], ties, hints, timebox)
+                _follow(forest.trees[index], rules[index], ties, hints, timebox)
         ties.learn()
-    return Replay(
-        tuple(
-            _unknown(tree) if timebox.over else _follow(forest, index, rules[index], ties, hints, timebox)
-            for index, tree in enumerate(forest.trees)
-        )
+    return tuple(
+        nothing[index] if timebox.over else _follow(tree, rules[index], ties, hints, timebox)
+        for index, tree in enumerate(forest.trees)
     )
 
 
-def boxes(tree: Tree, bounds: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return which values of each column the thresholds above a node leave.
+def boxes(tree: Tree, low: FloatArray, high: FloatArray, bounds: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return what the tested column's values cannot leave at each node, by thresholds and extremes above.
 
     Parameters
     ----------
+    low, high : ndarray of float64, shape (n_nodes,)
+        Least and greatest value of the tested column, NaN where unknown.
     bounds : ndarray of float64, shape (n_columns, 2)
         At the root; single precision is made of them.
 
     Returns
     -------
-    least, most : ndarray of float64, shape (n_nodes, n_columns)
-        Values that single precision can hold, both included.
+    least, most : ndarray of float64, shape (n_nodes,)
+        Of leaves without a meaning.
     """
-    least, most = np.empty((2, tree.n_nodes, len(bounds)))
-    least[0], most[0] = bounds.astype(np.float32).T
-    highest_left = float32_at_most(tree.threshold)
-    for node in np.flatnonzero(tree.left >= 0).tolist():
-        left, right, column = tree.left[node], tree.right[node], tree.feature[node]
-        least[[left, right]], most[[left, right]] = least[node], most[node]
-        below = np.float32(highest_left[node])
-        most[left, column] = min(most[left, column], below)
-        least[right, column] = max(least[right, column], np.nextafter(below, np.float32(np.inf)))
+    inside = np.empty((tree.n_nodes, 2, len(bounds)))
+    inside[0] = bounds.astype(np.float32).T
+    least, most = np.zeros((2, tree.n_nodes))
+    for level in levels(tree.left, tree.right):
+        node = level[tree.left[level] >= 0]
+        column, threshold = tree.feature[node], tree.threshold[node]
+        box = inside[node, :, column]
+        least[node], most[node] = box.T
+        found = ~np.isnan(low[node])
+        box[found, 0], box[found, 1] = low[node[found]], high[node[found]]
+        inside[node, :, column] = box
+        left, right = tree.left[node], tree.right[node]
+        inside[left] = inside[right] = inside[node]
+        # A value above a threshold that single precision holds is at least the next one; less room is not claimed.
+        inside[left, 1, column], inside[right, 0, column] = (
+            np.minimum(box[:, 1], threshold),
+            np.maximum(box[:, 0], threshold),
+        )
     return least, most
 
 
-def tested_below(tree: Tree, n_columns: int) -> BoolArray:
+def _tested_below(tree: Tree, n_columns: int) -> BoolArray:
     """Return which columns are tested at a node or below, shape (n_nodes, n_columns)."""
     tested = np.zeros((tree.n_nodes, n_columns), dtype=np.bool_)
     for node in np.flatnonzero(tree.left >= 0)[::-1].tolist():
@@ -196,106 +156,49 @@ class _Ties:
         self._constant, self._drawn = np.zeros(self._shape), np.zeros(self._shape)
 
 
-def _unknown(tree: Tree) -> TreeReplay:
-    """Return the replay of a tree of which nothing is certain."""
-    empty = np.empty(0, dtype=np.int64)
-    return TreeReplay(
-        np.zeros(tree.n_nodes, dtype=np.bool_),
-        np.zeros(tree.n_nodes + 1, dtype=np.int64),
-        empty,
-        empty,
-        np.empty(0, dtype=np.bool_),
-        np.full(tree.n_nodes, -1, dtype=np.int64),
-    )
-
-
-def _follow(
-    forest: Forest,
-    index: int,
-    rules: Growth,
-    ties: _Ties,
-    hints: Hints,
-    timebox: TimeBox,
-) -> TreeReplay:
-    """Replay one tree."""
-    tree = forest.trees[index]
-    local = np.full(forest.n_features + 1, -1, dtype=np.int64)
-    local[rules.columns] = np.arange(len(rules.columns))
-    inner = tree.left >= 0
-    least, most = boxes(tree, hints.bounds)
-    column = np.where(inner, tree.feature, 0)
+def _follow(tree: Tree, rules: Growth, ties: _Ties, hints: Hints, timebox: TimeBox) -> IntArray:
+    """Return the number behind each threshold of a tree; count how often columns were constant."""
+    own = np.full(tree.n_nodes, -1)
     # Nothing tells what the leaves after the last split have drawn.
-    every = np.arange(np.flatnonzero(inner).max(initial=0) + 1)
-    rate = ties.of(tree)
-    rate = np.where(tested_below(tree, forest.n_features), 0.0, rate)[:, rules.columns]
+    drew = np.flatnonzero(rules.outcome != SKIPPED)
+    drew = drew[drew <= np.flatnonzero(tree.left >= 0).max(initial=-1)]
+    if not len(drew):
+        return own
+    n_columns = len(hints.bounds)
+    local = np.full(n_columns + 1, -1, dtype=np.int64)
+    local[rules.columns] = np.arange(len(rules.columns))
+    unknown = np.full(tree.n_nodes, np.nan)
+    least, most = boxes(tree, unknown, unknown, hints.bounds)
+    rate = np.where(_tested_below(tree, n_columns), 0.0, ties.of(tree))[drew]
+    rate = np.ascontiguousarray(rate[:, rules.columns])  # in one order, for which numba compiles
     with np.errstate(divide="ignore"):
         grown = Grown(
-            outcome=rules.outcome[every],
-            tested=np.where(inner, local[tree.feature], -1)[every],
-            depth=np.zeros(len(every), np.int64) if rules.best_first else depths(tree)[every],
-            constant=np.log(rate[every]),
-            varying=np.log1p(-rate[every]),
-            threshold=tree.threshold[every],
-            least=least[every, column[every]],
-            most=most[every, column[every]],
+            outcome=rules.outcome[drew],
+            tested=np.where(tree.left[drew] >= 0, local[tree.feature[drew]], -1),
+            depth=np.zeros(len(drew), np.int64) if rules.best_first else depths(tree)[drew],
+            constant=np.log(rate),
+            varying=np.log1p(-rate),
+            threshold=tree.threshold[drew],
+            least=least[drew],
+            most=most[drew],
         )
-    known = [hints.known[c] for c in rules.columns]
+    known = [hints.known[column] for column in rules.columns]
     splitter = Splitter(
         rules.max_features,
-        rules.random,
         rules.best_first,
         hints.finest[rules.columns],
         np.cumsum([0, *map(len, known)]),
         np.concatenate(known),
     )
     with timebox.flag() as stop:
-        lost, total, layer, weight, code, winner, start, drawn, uniform, constant = follow(
-            rules.seed, grown, splitter, REPLAY.width, REPLAY.floor, REPLAY.most_edges, stop
-        )
-    timebox.spend(1e-6 * len(weight))
-    if total == -np.inf or len(layer) == 1:
-        return _unknown(tree)
-    share = np.exp(weight - np.logaddexp(lost, total))
-    lengths = np.diff(start)
-    owner = np.repeat(np.arange(len(weight)), lengths)
-    node_of = np.repeat(every[: len(layer) - 1], np.diff(layer))
-    ties.count(rules.columns[drawn], ties.bins(tree)[node_of[owner]], share[owner], constant)
-    return _agreed(tree, rules, layer, share, code, winner, start, drawn, uniform, constant)
-
-
-def _agreed(  # type: ignore[no-untyped-def]
-    tree, rules, layer, share, code, winner, start, drawn, uniform, constant
-) -> TreeReplay:
-    """Return what (nearly) all of the probability agrees on, node by node."""
-    in_sync = rules.outcome == SKIPPED
-    own = np.full(tree.n_nodes, -1, dtype=np.int64)
-    begins = np.zeros(tree.n_nodes + 1, dtype=np.int64)
-    features, uniforms, constants = [], [], []
-    for node in range(len(layer) - 1):
-        edges = np.arange(layer[node], layer[node + 1])
-        begins[node + 1] = begins[node]
-        likeliest = edges[share[edges].argmax()]
-        if tree.left[node] >= 0 and share[edges[winner[edges] == winner[likeliest]]].sum() >= 1 - REPLAY.doubt:
-            own[node] = winner[likeliest]
-        same = edges[code[edges] == code[likeliest]]
-        in_sync[node] = share[same].sum() >= 1 - REPLAY.doubt
-        if not in_sync[node]:
-            continue
-        length = start[likeliest + 1] - start[likeliest]
-        places = start[same][:, None] + np.arange(length)
-        weight = share[same][:, None]
-        mine = uniform[places[same == likeliest][0]]
-        features.append(rules.columns[drawn[places[0]]])
-        uniforms.append(np.where((weight * (uniform[places] == mine)).sum(axis=0) >= 1 - REPLAY.doubt, mine, -1))
-        constants.append((weight * constant[places]).sum(axis=0) >= 1 - REPLAY.doubt)
-        begins[node + 1] += length
-    begins[len(layer) :] = begins[len(layer) - 1]
-    empty = np.empty(0, dtype=np.int64)
-    return TreeReplay(
-        in_sync,
-        begins,
-        np.concatenate([empty, *features]),
-        np.concatenate([empty, *uniforms]),
-        np.concatenate([empty.astype(np.bool_), *constants]),
-        own,
-    )
+        found = follow(rules.seed, grown, splitter, REPLAY.width, REPLAY.floor, REPLAY.most_edges, stop)
+    timebox.spend(1e-6 * len(found.share))
+    node = np.repeat(drew[: len(found.layer) - 1], np.diff(found.layer))
+    of_drawn = np.repeat(np.arange(len(node)), np.diff(found.start))
+    ties.count(rules.columns[found.column], ties.bins(tree)[node[of_drawn]], found.share[of_drawn], found.constant)
+    for begin, end in pairwise(found.layer.tolist()):
+        winner, share = found.winner[begin:end], found.share[begin:end]
+        likeliest = winner[share.argmax()]
+        if share[winner == likeliest].sum() >= 1 - REPLAY.doubt:
+            own[node[begin]] = likeliest
+    return own

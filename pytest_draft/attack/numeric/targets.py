@@ -22,10 +22,15 @@ import numpy as np
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.forest.nodes import ForestNodes
-from pytest_draft.attack.numeric.leaf_tables import KnownRowTargets, OpenLeaves, open_leaves
 from pytest_draft.attack.numeric.midpoints import ABSENT, UNKNOWN, ValueBounds
-from pytest_draft.attack.numeric.target_deduction import choose_exchangeable, deduce, fill_pairs, known_targets
-from pytest_draft.errors import NotCoveredError
+from pytest_draft.attack.numeric.target_deduction import (
+    KnownRowTargets,
+    OpenLeaves,
+    choose_exchangeable,
+    deduce,
+    fill_pairs,
+    open_leaves,
+)
 from pytest_draft.timebox import TimeBox
 
 _MOST_PAIRS = 2**29
@@ -40,8 +45,6 @@ class RowLeaves:
     """Shape (n_trees, n_rows). The node that each row reaches; `ABSENT` where the tree did not draw it, `UNKNOWN` where
     it is open.
     """
-    target: FloatArray
-    """Shape (n_rows,). Each row's target, up to two units in the last place; NaN where it is open."""
     in_order: BoolArray
     """Shape (n_rows,). Whether a row's number is its position in the training data, rather than one of several
     exchangeable ones.
@@ -58,10 +61,7 @@ class RowLeaves:
 
 
 def identify_rows(
-    forest: Forest,
-    occurrences: IntArray | None,
-    timebox: TimeBox,
-    narrowed: Callable[[IntArray], ValueBounds] | None = None,
+    forest: Forest, occurrences: IntArray, timebox: TimeBox, narrowed: Callable[[IntArray], ValueBounds]
 ) -> RowLeaves:
     """Find the leaves of the training rows by the targets that a regressor's leaves hold.
 
@@ -69,33 +69,18 @@ def identify_rows(
     ----------
     forest : Forest
         A regressor.
-    occurrences : ndarray of int64, shape (n_trees, n_rows), or None
-        How often each row was drawn for each tree; None where that is not known.
+    occurrences : ndarray of int64, shape (n_trees, n_rows)
+        How often each row was drawn for each tree.
     timebox : TimeBox
         When it ends, what is known by then is returned.
-    narrowed : callable, optional
-        Given known leaves, returns the bounds of the rows' values, as `propagate_thresholds` does; with it, leaves
-        that a row's values cannot reach are excluded too.
-
-    Raises
-    ------
-    ValueError
-        Where the forest is a classifier.
-    NotCoveredError
-        Where neither the file nor `occurrences` tells the number of rows.
+    narrowed : callable
+        Given known leaves, returns the bounds of the rows' values: leaves that these cannot reach are excluded too.
     """
-    if not forest.observation.has_targets:
-        raise ValueError(f"a {forest.kind} has no targets in its leaves")
-    leaves = open_leaves(forest)
-    n_rows = forest.n_samples if occurrences is None else occurrences.shape[1]
-    if n_rows is None:
-        raise NotCoveredError("the file does not tell the number of training rows, so they cannot be told apart")
+    leaves, n_rows = open_leaves(forest), occurrences.shape[1]
     n_targets = int(leaves.target.max(initial=-1)) + 1
-    if occurrences is None:
-        return _without_occurrences(leaves, n_rows, n_targets)
     occurrences = np.ascontiguousarray(occurrences)  # in one order, for which numba compiles
     unknown = np.where(occurrences > 0, UNKNOWN, ABSENT)
-    nothing = RowLeaves(unknown, np.full(n_rows, np.nan), np.ones(n_rows, np.bool_))
+    nothing = RowLeaves(unknown, np.ones(n_rows, np.bool_))
     if not 0 < n_rows * n_targets <= _MOST_PAIRS:
         return nothing
     times = occurrences
@@ -124,14 +109,14 @@ def identify_rows(
         ):
             continue
         n_open, before = int(np.count_nonzero(known.leaf == UNKNOWN)), n_open
-        if narrowed is None or n_open in (0, before) or timebox.over:
+        if n_open in (0, before) or timebox.over:
             break
         bounds = narrowed(known.leaf)
         if bounds.contradictory:
             return nothing
         known.lower[:] = np.where(bounds.may_miss, -np.inf, bounds.lower)
         known.upper[:] = np.where(bounds.may_miss, np.inf, bounds.upper)
-    return RowLeaves(known.leaf, known_targets(known), in_order)
+    return RowLeaves(known.leaf, in_order)
 
 
 def _is_counted(forest: Forest, occurrences: IntArray) -> bool:
@@ -140,18 +125,6 @@ def _is_counted(forest: Forest, occurrences: IntArray) -> bool:
         tree.weight[0] == drawn.sum() and bool((tree.weight == np.rint(tree.weight)).all())
         for tree, drawn in zip(forest.trees, occurrences, strict=True)
     )
-
-
-def _without_occurrences(leaves: OpenLeaves, n_rows: int, n_targets: int) -> RowLeaves:
-    """Number the rows by their targets, where there are as many targets as rows: then no two rows share one."""
-    single = leaves.target >= 0
-    leaf, target = np.full((len(leaves.first) - 1, n_rows), UNKNOWN), np.full(n_rows, np.nan)
-    if n_targets == n_rows:
-        shares = np.bincount(leaves.tree[~single], minlength=len(leaf)) > 0
-        leaf[~shares] = ABSENT
-        leaf[leaves.tree[single], leaves.target[single]] = leaves.node[single]
-        target[leaves.target[single]] = leaves.value[single]
-    return RowLeaves(leaf, target, np.zeros(n_rows, np.bool_))
 
 
 def _sizes(times: IntArray, leaves: OpenLeaves, n_targets: int) -> IntArray:

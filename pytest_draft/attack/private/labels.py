@@ -3,7 +3,8 @@
 A leaf that holds more rows than another isn't more likely to have a given label, if the classes are equally
 frequent: labels reveal attributes only through unequal shares of the classes and through what all trees say
 of the one population that their rows come from. So the prior is that of a population with unknown shares, and whole
-datasets are drawn from the posterior (`leaf_labels`) row by row (`label_sweeps`).
+datasets are drawn from the posterior (`leaf_labels`): each row's leaf, class and values at once, given all other rows
+(blocked Gibbs sampling).
 """
 
 from __future__ import annotations
@@ -11,14 +12,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
-from pytest_draft.arrays import IntArray, Rows
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all, consensus
-from pytest_draft.attack.private.label_sweeps import LabelChain
-from pytest_draft.attack.private.leaf_labels import LabelPopulation, LeafLabels, parts_by_size
+from pytest_draft.attack.private.leaf_labels import (
+    PRIOR_ROWS,
+    LabelPopulation,
+    LeafLabels,
+    leaves_of_rows,
+    log_label,
+    parts_by_size,
+)
+from pytest_draft.attack.redacted import redacted
 from pytest_draft.attack.search import Search
 from pytest_draft.domain import Domain
 from pytest_draft.facts.reconstruction import Reconstruction
@@ -150,3 +160,193 @@ def _disagreement(traces: Sequence[Sequence[float]]) -> float | None:
     if kept.shape[1] < 2 or not kept.var(axis=1).all():
         return None
     return float(np.sqrt(1 + kept.mean(axis=1).var(ddof=1) / kept.var(axis=1, ddof=1).mean()))
+
+
+@redacted
+class _Urns(NamedTuple):
+    """Prior plus rows, and what a temperature makes of them."""
+
+    of_class: FloatArray
+    """Shape (n_classes,)."""
+    held: FloatArray
+    """Shape (n_classes, n_attributes, most_values)."""
+    power: FloatArray
+    """Shape of `held`. To the power of `heat`."""
+    total: FloatArray
+    """Shape (n_classes, n_attributes). Sums of `power`."""
+    heat: float
+    """One over the temperature: 1 draws from the posterior."""
+
+
+@njit(cache=True, nogil=True)
+def _sweep(  # noqa: PLR0912
+    order: IntArray,
+    level: FloatArray,
+    bounds: IntArray,
+    published: LeafLabels,
+    urns: _Urns,
+    leaf: IntArray,
+    label: IntArray,
+    value: IntArray,
+) -> None:
+    """Draw some rows of a dataset anew, each given all others (heat bath).
+
+    Parameters
+    ----------
+    order : ndarray of int64, shape (n_drawn,)
+        The rows.
+    level : ndarray of float64, shape (n_drawn, 1 + n_attributes)
+        Random numbers between 0 and 1.
+    bounds : ndarray of int64, shape (n_rows, 2)
+        The leaves of each row's tree.
+    published : LeafLabels
+    urns : _Urns
+        Changed.
+    leaf, label, value : ndarray of int64, shapes (n_rows,), (n_rows,) and (n_rows, n_attributes)
+        The dataset; is changed.
+    """
+    n_leaves = len(published.possible)
+    n_classes, n_attributes, _ = urns.held.shape
+    table = np.zeros((n_leaves, n_classes), dtype=np.int64)
+    for row in range(len(leaf)):
+        table[leaf[row], label[row]] += 1
+    gain = np.empty((n_leaves, n_classes))
+    for v in range(n_leaves):
+        _refresh(v, table, published, gain)
+    base = np.empty(n_classes)
+    weight = np.empty((int((bounds[:, 1] - bounds[:, 0]).max()), n_classes))
+    for i in range(len(order)):
+        row = order[i]
+        table[leaf[row], label[row]] -= 1
+        _refresh(leaf[row], table, published, gain)
+        _count(-1.0, label[row], value[row], urns)
+        low, high = bounds[row]
+        for c in range(n_classes):
+            # The chance of a class, and of its attributes anywhere; at temperature 1 the rest adds up to 0.
+            base[c] = urns.heat * (math.log(urns.of_class[c]) - n_attributes * math.log(urns.held[c, 0].sum()))
+            for a in range(n_attributes):
+                base[c] += math.log(urns.total[c, a])
+        top = -np.inf
+        for v in range(low, high):
+            for c in range(n_classes):
+                weight[v - low, c] = -np.inf
+                if published.possible[v]:
+                    mass = base[c] + urns.heat * gain[v, c]
+                    for r in range(published.first[v], published.first[v + 1]):
+                        a = published.attribute[r]
+                        mass += math.log(_inside(urns.power[c, a], published.allowed, r) / urns.total[c, a])
+                    weight[v - low, c] = mass
+                    top = max(top, mass)
+        total = 0.0
+        for v in range(high - low):
+            for c in range(n_classes):
+                weight[v, c] = math.exp(weight[v, c] - top)
+                total += weight[v, c]
+        left = level[i, 0] * total
+        new, chosen = -1, 0
+        for v in range(high - low):
+            for c in range(n_classes):
+                if left >= 0 and weight[v, c] > 0:
+                    left -= weight[v, c]
+                    new, chosen = low + v, c
+        _draw_values(level[i], urns.power[chosen], published, new, value[row])
+        leaf[row], label[row] = new, chosen
+        table[new, chosen] += 1
+        _refresh(new, table, published, gain)
+        _count(1.0, chosen, value[row], urns)
+
+
+@njit(cache=True, nogil=True)
+def _inside(power: FloatArray, allowed: BoolArray, condition: int) -> float:
+    """Return what the values have that a condition allows; all of them where there is none (-1)."""
+    total = 0.0
+    for k in range(len(power)):
+        if condition < 0 or allowed[condition, k]:
+            total += power[k]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _draw_values(level: FloatArray, power: FloatArray, published: LeafLabels, leaf: int, value: IntArray) -> None:
+    """Draw a row's values at a leaf, given its class; the first random number is not for it."""
+    n_attributes, most = power.shape
+    condition = np.full(n_attributes, -1)
+    for r in range(published.first[leaf], published.first[leaf + 1]):
+        condition[published.attribute[r]] = r
+    for a in range(n_attributes):
+        r = condition[a]
+        left = level[1 + a] * _inside(power[a], published.allowed, r)
+        for k in range(most):
+            if left >= 0 and power[a, k] > 0 and (r < 0 or published.allowed[r, k]):
+                left -= power[a, k]
+                value[a] = k
+
+
+@njit(cache=True, nogil=True)
+def _count(number: float, label: int, value: IntArray, urns: _Urns) -> None:
+    """Add a row to the urns, or take it out."""
+    urns.of_class[label] += number
+    for a in range(len(value)):
+        k = value[a]
+        urns.held[label, a, k] += number
+        urns.power[label, a, k] = urns.held[label, a, k] ** urns.heat
+        urns.total[label, a] = urns.power[label, a].sum()
+
+
+@njit(cache=True, nogil=True)
+def _refresh(leaf: int, table: IntArray, published: LeafLabels, gain: FloatArray) -> None:
+    """Bring up to date by how much one more row of each class raises the log-probability of a leaf's label."""
+    rows, label, chance = table[leaf], published.label[leaf], np.empty(table.shape[1])
+    without = log_label(rows, label, published.mechanism, chance)
+    for c in range(len(rows)):
+        rows[c] += 1
+        gain[leaf, c] = log_label(rows, label, published.mechanism, chance) - without
+        rows[c] -= 1
+
+
+class LabelChain:
+    """A whole dataset that sweeps change, and the likeliest one that was met."""
+
+    def __init__(
+        self,
+        published: LeafLabels,
+        population: LabelPopulation,
+        forest: Forest,
+        domain: Domain,
+        parts: IntArray,
+        seed: Sequence[int],
+    ) -> None:
+        self._published, self._population = published, population
+        self._rng = np.random.default_rng(seed)
+        n_rows = len(parts)
+        share = population.prior / PRIOR_ROWS
+        self.value = np.stack([self._rng.choice(len(p), n_rows, p=p / p.sum()) for p in share], axis=1).astype(np.int64)
+        self.label = self._rng.integers(published.n_classes, size=n_rows)
+        self._leaf = leaves_of_rows(forest, published.start, domain.encoded(self.value), parts)
+        self._bounds = np.stack([published.start[parts], published.start[parts + 1]], axis=1)
+        self.trace: list[float] = []
+        self.best, self.best_log_posterior = self.sample(), self._log_posterior()
+
+    def sweep(self, temperature: float, n_parts: int, timebox: TimeBox) -> None:
+        """Draw each row anew; fewer when the time is out in between."""
+        published, n_attributes = self._published, self.value.shape[1]
+        of_class, held = self._population.urns(self.value, self.label)
+        power = held ** (1 / temperature)
+        urns = _Urns(of_class, held, power, power.sum(axis=2), 1 / temperature)
+        order = self._rng.permutation(len(self.value))
+        for part in np.array_split(order, n_parts):
+            if timebox.over:
+                return
+            level = self._rng.random((len(part), 1 + n_attributes))
+            _sweep(part, level, self._bounds, published, urns, self._leaf, self.label, self.value)
+        self.trace.append(self._log_posterior())
+        if self.trace[-1] > self.best_log_posterior:
+            self.best, self.best_log_posterior = self.sample(), self.trace[-1]
+
+    def sample(self) -> tuple[IntArray, IntArray]:
+        """Return the dataset as it is: values and classes."""
+        return self.value.copy(), self.label.copy()
+
+    def _log_posterior(self) -> float:
+        prior = self._population.log_probability(self.value, self.label)
+        return prior + self._published.log_likelihood(self._leaf, self.label)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -26,6 +27,7 @@ from pytest_draft.artifact.forest.observations import ReleasedLabels
 from pytest_draft.attack.compiled_trees import leaf_boxes
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.filling import INDICATOR_ODDS
+from pytest_draft.attack.redacted import redacted
 from pytest_draft.domain import Domain
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.facts.privacy import Privacy
@@ -41,22 +43,25 @@ _SECONDS_PER_LEAF = 6e-8
 """Measured: one class at one leaf, in a sweep."""
 
 
-def gauss(n_classes: int) -> tuple[FloatArray, FloatArray]:
-    """Return points and weights that integrate polynomials of degree ``n_classes - 1`` over [0, 1] exactly."""
-    points, weights = np.polynomial.legendre.leggauss((n_classes + 1) // 2)
-    return (points + 1) / 2, weights / 2
+@redacted
+class PermuteAndFlip(NamedTuple):
+    """The mechanism that chose the labels, and points and weights that integrate its polynomials exactly."""
+
+    epsilon: float
+    points: FloatArray
+    weights: FloatArray
+
+    @classmethod
+    def of(cls, epsilon: float, n_classes: int) -> PermuteAndFlip:
+        """Return the mechanism of so many classes, whose polynomials have a degree of one less."""
+        points, weights = np.polynomial.legendre.leggauss((n_classes + 1) // 2)
+        return cls(epsilon, (points + 1) / 2, weights / 2)
 
 
 @njit(cache=True, nogil=True)
-def log_label(
-    rows: IntArray,
-    label: int,
-    epsilon: float,
-    points: FloatArray,
-    weights: FloatArray,
-    chance: FloatArray,
-) -> float:
+def log_label(rows: IntArray, label: int, mechanism: PermuteAndFlip, chance: FloatArray) -> float:
     """Return the log-probability of one leaf's label; `chance` is overwritten."""
+    epsilon, points, weights = mechanism
     top = rows.max()
     for s in range(len(rows)):
         chance[s] = math.exp(-epsilon * (top - rows[s]))
@@ -71,11 +76,11 @@ def log_label(
 
 
 @njit(cache=True, nogil=True)
-def log_labels(table: IntArray, label: IntArray, epsilon: float, points: FloatArray, weights: FloatArray) -> FloatArray:
+def log_labels(table: IntArray, label: IntArray, mechanism: PermuteAndFlip) -> FloatArray:
     """Return the log-probability of each leaf's label."""
     value, chance = np.empty(len(table)), np.empty(table.shape[1])
     for v in range(len(table)):
-        value[v] = log_label(table[v], label[v], epsilon, points, weights, chance)
+        value[v] = log_label(table[v], label[v], mechanism, chance)
     return value
 
 
@@ -127,8 +132,8 @@ def _privacy_of(forest: Forest) -> Privacy:
     return privacy
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class LeafLabels:
+@redacted
+class LeafLabels(NamedTuple):
     """Each leaf's label and box, all trees in one list."""
 
     label: IntArray
@@ -146,7 +151,7 @@ class LeafLabels:
     are open.
     """
     n_classes: int
-    epsilon: float
+    mechanism: PermuteAndFlip
 
     @classmethod
     def of(cls, forest: Forest, domain: Domain) -> LeafLabels:
@@ -172,7 +177,7 @@ class LeafLabels:
             np.array(attributes, dtype=np.int64),
             np.array(masks, dtype=np.bool_).reshape(len(masks), max(n_values)),
             forest.n_classes,
-            privacy.epsilon,
+            PermuteAndFlip.of(privacy.epsilon, forest.n_classes),
         )
 
     def sweep_seconds(self, parts: IntArray) -> float:
@@ -186,7 +191,7 @@ class LeafLabels:
         """Return the log-probability of all labels, given each row's leaf and class."""
         n_classes = self.n_classes
         table = np.bincount(leaf * n_classes + label, minlength=len(self.label) * n_classes).reshape(-1, n_classes)
-        return float(log_labels(table, self.label, self.epsilon, *gauss(n_classes)).sum())
+        return float(log_labels(table, self.label, self.mechanism).sum())
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -136,8 +136,6 @@ def sample_posterior(
     parameters: PosteriorParameters,
     start: Start | None = None,
     candidates: JumpCandidates | None = None,
-    *,
-    warm: bool = False,
 ) -> Posterior:
     """Draw datasets from the posterior and return their consensus, anytime.
 
@@ -147,8 +145,6 @@ def sample_posterior(
         None for values drawn evenly, of about as many rows as there can be.
     candidates : JumpCandidates or None
         Vectors that rows jump to while chains cool.
-    warm : bool
-        Whether the start is a dataset of the posterior, so that there is nothing to cool.
 
     Raises
     ------
@@ -159,14 +155,11 @@ def sample_posterior(
     """
     if problem.known.sum() > problem.n_rows[1]:
         raise InfeasibleError
-    if search.timebox.over and not warm:
+    if search.timebox.over:
         raise OutOfTimeError
     start = start or (lambda _: sum(problem.n_rows) // 2)
-    with search.clock("warm" if warm else "anneal"):
-        if warm:
-            runs, settled, n_sweeps = _warmed(problem, start, search, parameters)
-        else:
-            runs, settled, n_sweeps = _cooled(problem, start, candidates, search, parameters)
+    with search.clock("anneal"):
+        runs, settled, n_sweeps = _cooled(problem, start, candidates, search, parameters)
     with search.clock("sample"):
         _sample(problem, runs, search, parameters)
     best = max(runs, key=lambda run: np.mean(run.reached))
@@ -251,17 +244,6 @@ def _cooled(
                 break
             level, n_sweeps = max(level, float(reached.mean())), 2 * n_sweeps
     return best, settled, n_sweeps
-
-
-def _warmed(
-    problem: RowProblem, start: Start, search: Search, parameters: PosteriorParameters
-) -> tuple[list[_ChainRun], bool, int]:
-    """Return chains that have left a given dataset for others that are about as likely."""
-    runs, n_sweeps = _runs(problem, start, parameters.chains, [search.seed, 9]), parameters.first_sweeps
-    with search.timebox.flag() as stop, search.threads() as each:
-        each(lambda run: run.chain.sweep(n_sweeps, 1.0, 1.0, stop=stop), runs)
-    search.timebox.spend(parameters.chains * n_sweeps * parameters.sweep_seconds(problem))
-    return runs, not search.timebox.over, n_sweeps
 
 
 def _sample(problem: RowProblem, runs: Sequence[_ChainRun], search: Search, parameters: PosteriorParameters) -> None:

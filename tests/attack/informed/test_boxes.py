@@ -160,7 +160,7 @@ def test_boxes_hold_exactly_what_explains_the_file(tmp_path, name, seed):
     everyone = KnownRows(inputs.data.rows, inputs.data.labels, occurrences(forest))
     extremes = None
     if forest.splitter != "best":
-        extremes = replay_and_decode(forest, domain, TimeBox(60))[1]
+        extremes = replay_and_decode(forest, domain, TimeBox(60))
     held = held_of(forest, domain, everyone, np.arange(len(everyone.rows)), extremes)
     rng = np.random.default_rng(seed)
     for row in rng.choice(len(everyone.rows), 3, replace=False):

@@ -1,19 +1,10 @@
-"""The splitter once more, slow and plain, on the true rows: what every node drew. Needs NumPy only."""
+"""The random splitter once more, slow and plain, on the true rows: what every node drew. Needs NumPy only."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 RAND_R_MAX = 2**31 - 1
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """Of one node: columns in the order of the draw, the number behind each threshold (-1: none), found constant."""
-
-    columns: list
-    numbers: list
-    constant: list
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,8 +33,8 @@ class Grown:
             low[node], high[node] = values.min(), values.max()
         return low, high
 
-    def draws(self):
-        """Return what each node drew."""
+    def winners(self):
+        """Return the number behind each threshold; -1 at leaves."""
         model, nodes = self.tree, self.nodes
         reach, rows = self.reaching()
         n_columns, best_first = rows.shape[1], model.max_leaf_nodes is not None
@@ -61,10 +52,8 @@ class Grown:
             state ^= (state << 5) & 0xFFFFFFFF
             return state % 2**31
 
-        order, depth, inherited, found = list(range(n_columns)), {0: 0}, {0: []}, []
+        order, depth, inherited, winner = list(range(n_columns)), {0: 0}, {0: []}, np.full(nodes.node_count, -1)
         for node in range(nodes.node_count):
-            drawn = Drawn([], [], [])
-            found.append(drawn)
             known = [] if best_first else inherited[node]
             if (
                 depth[node] >= deepest
@@ -88,22 +77,21 @@ class Grown:
                     place += new
                     column = order[place]
                     values = rows[reach[:, node], column]
-                    drawn.columns.append(column)
-                    drawn.constant.append(bool(values.max() <= values.min() + np.float32(1e-7)))
-                    if drawn.constant[-1]:
+                    if values.max() <= values.min() + np.float32(1e-7):
                         order[place], order[len(known) + new] = order[len(known) + new], column
                         new += 1
-                        drawn.numbers.append(-1)
                     else:
                         varying += 1
                         order[n_columns - varying], order[place] = column, order[n_columns - varying]
-                        drawn.numbers.append(number() if model.splitter == "random" else -1)
+                        drawn = number()
+                        if column == nodes.feature[node]:
+                            winner[node] = drawn
                 order[: len(known)] = known
                 constants = order[: len(known) + new]
             for child in (nodes.children_left[node], nodes.children_right[node]):
                 if child >= 0:
                     depth[child], inherited[child] = depth[node] + 1, list(constants)
-        return found
+        return winner
 
 
 def grown(model, rows):

@@ -39,7 +39,7 @@ def test_extremes_of_public_data_are_decoded_and_none_wrong(published, load, sca
     rows = StandardScaler().fit_transform(rows)[:, :n_columns] if scaled else rows
     forest, grown = published(ExtraTreesClassifier(20, random_state=0).fit(rows, classes), rows)
 
-    _, extremes = replay_and_decode(forest, domain_of(rows), TimeBox(60))
+    extremes = replay_and_decode(forest, domain_of(rows), TimeBox(60))
 
     assert extremes.decodable == sum(np.count_nonzero(tree.left >= 0) for tree in forest.trees)
     assert extremes.decoded == sum(np.count_nonzero(~np.isnan(low)) for low in extremes.low)
@@ -57,7 +57,7 @@ def test_values_between_the_decimals_of_their_column_are_never_decoded_as_decima
     target = random.normal(size=30) if isinstance(model, ExtraTreesRegressor) else rows[:, 0] > rows[:, 1]
     forest, grown = published(model.set_params(random_state=seed).fit(rows, target), rows)
 
-    _, extremes = replay_and_decode(forest, domain_of(rows), TimeBox(60))
+    extremes = replay_and_decode(forest, domain_of(rows), TimeBox(60))
 
     assert extremes.decoded > 0
     assert wrong(extremes, grown) == 0
@@ -69,7 +69,7 @@ def test_thresholds_of_another_seed_decode_to_nothing(published):
     forest, _ = published(ExtraTreesClassifier(10, max_features=None, random_state=0).fit(rows, classes), rows)
     strange = replace(forest, trees=tuple(replace(tree, seed=tree.seed ^ 1) for tree in forest.trees))
 
-    _, extremes = replay_and_decode(strange, domain_of(rows), TimeBox(60))
+    extremes = replay_and_decode(strange, domain_of(rows), TimeBox(60))
 
     assert extremes.decoded == 0
 
@@ -78,7 +78,7 @@ def test_best_splits_have_nothing_to_decode(published):
     rows, classes = load_iris(return_X_y=True)
     forest, _ = published(RandomForestClassifier(3, random_state=0).fit(rows, classes), rows)
 
-    _, extremes = replay_and_decode(forest, domain_of(rows), TimeBox(60))
+    extremes = replay_and_decode(forest, domain_of(rows), TimeBox(60))
 
     assert (extremes.decodable, extremes.decoded) == (0, 0)
 
@@ -87,6 +87,6 @@ def test_no_value_of_a_row_is_in_the_text_of_extremes(published):
     rows, classes = load_iris(return_X_y=True)
     forest, _ = published(ExtraTreesClassifier(3, random_state=0).fit(rows, classes), rows)
 
-    _, extremes = replay_and_decode(forest, domain_of(rows), TimeBox(60))
+    extremes = replay_and_decode(forest, domain_of(rows), TimeBox(60))
 
     assert repr(extremes) == f"Extremes({extremes.decoded} of {extremes.decodable} decoded)"

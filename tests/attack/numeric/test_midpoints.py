@@ -180,21 +180,6 @@ def test_known_extremes_of_random_splits_fix_values_that_thresholds_alone_leave_
     assert bounds.certain.mean() > 0.9
 
 
-def test_what_is_known_of_cells_narrows_the_others(fitted):
-    random = np.random.default_rng(0)
-    rows = random.normal(size=(20, 2))
-    forest, _, leaves = fitted(DecisionTreeRegressor(), rows, random.normal(size=20))
-    low = np.where(np.arange(20)[:, None] % 2, rows, -np.inf)
-    high = np.where(np.arange(20)[:, None] % 2, rows, np.inf)
-
-    without = propagate_thresholds(forest, domain_of(rows), leaves, TimeBox(60))
-    bounds = propagate_thresholds(forest, domain_of(rows), leaves, TimeBox(60), low=low, high=high)
-
-    assert mistakes(bounds, rows) == (0, 0)
-    assert bounds.certain[1::2].all()
-    assert np.count_nonzero(bounds.certain[::2]) > np.count_nonzero(without.certain[::2])
-
-
 def test_one_column_of_a_one_hot_group_is_one(fitted):
     random = np.random.default_rng(0)
     rows = np.eye(3)[random.integers(3, size=40)]

@@ -8,7 +8,6 @@ from sklearn.datasets import load_diabetes, make_regression
 from sklearn.ensemble import (
     BaggingRegressor,
     ExtraTreesRegressor,
-    RandomForestClassifier,
     RandomForestRegressor,
 )
 from sklearn.tree import DecisionTreeRegressor
@@ -45,34 +44,22 @@ def test_rows_with_targets_of_their_own_are_found_in_their_order(fitted, model):
     rows, target = random.normal(size=(50, 4)), random.normal(size=50) / 3
     forest, draws, leaves = fitted(model, rows, target)
 
-    found = identify_rows(forest, draws, TimeBox(60))
+    found = identify_rows(forest, draws, TimeBox(60), narrowed_by(forest, rows))
 
     assert found.in_order.all()
     assert (found.leaf == leaves).all()
-    assert np.allclose(found.target, target, rtol=1e-15, atol=0)
 
 
 def test_most_values_of_a_regressor_of_default_parameters_are_certain_and_none_is_wrong(fitted):
     rows, target = make_regression(100, 30, n_informative=10, noise=5, random_state=0)
     forest, draws, _ = fitted(RandomForestRegressor(random_state=0), rows, target)
 
-    bounds = narrowed_by(forest, rows)(identify_rows(forest, draws, TimeBox(60)).leaf)
+    bounds = narrowed_by(forest, rows)(identify_rows(forest, draws, TimeBox(60), narrowed_by(forest, rows)).leaf)
 
     truth = rows.astype(np.float32)
     assert ((bounds.lower <= truth) & (truth <= bounds.upper)).all()
     assert (bounds.lower == truth)[bounds.certain].all()
     assert bounds.certain.mean() > 0.9
-
-
-def test_rows_are_numbered_by_their_targets_where_the_draws_are_not_known(fitted):
-    random = np.random.default_rng(0)
-    rows, target = random.normal(size=(40, 3)), random.permutation(40.0 + np.arange(40))
-    forest, _, leaves = fitted(RandomForestRegressor(30, random_state=0), rows, target)
-
-    found = identify_rows(forest, None, TimeBox(60))
-
-    assert (found.leaf == leaves[:, np.argsort(target)]).all()
-    assert not found.in_order.any()
 
 
 @pytest.mark.parametrize("model", [DecisionTreeRegressor(random_state=0), ExtraTreesRegressor(20, random_state=0)])
@@ -81,7 +68,7 @@ def test_without_bootstrap_each_number_stands_for_one_row(fitted, model):
     rows, target = random.normal(size=(40, 3)), random.normal(size=40)
     forest, draws, leaves = fitted(model, rows, target)
 
-    found = identify_rows(forest, draws, TimeBox(60))
+    found = identify_rows(forest, draws, TimeBox(60), narrowed_by(forest, rows))
 
     assert found.known == 1.0
     assert (agrees(found, leaves).sum(axis=0) == 1).all()
@@ -103,40 +90,33 @@ def test_equal_targets_and_shared_leaves_are_never_put_wrong(fitted, kind, limit
         rows[30:45], target[30:45] = rows[:15], target[:15]
     forest, draws, leaves = fitted(RandomForestRegressor(40, random_state=0, **limits), rows, target)
 
-    for narrowed in (None, narrowed_by(forest, rows)):
-        found = identify_rows(forest, draws, TimeBox(60), narrowed)
+    found = identify_rows(forest, draws, TimeBox(60), narrowed_by(forest, rows))
 
-        assert ((found.leaf == leaves) | (found.leaf == UNKNOWN)).all()
-        assert ((found.leaf == ABSENT) == (draws == 0)).all()
-        told = ~np.isnan(found.target)
-        assert np.allclose(found.target[told], target[told], rtol=1e-14, atol=0)
+    assert ((found.leaf == leaves) | (found.leaf == UNKNOWN)).all()
+    assert ((found.leaf == ABSENT) == (draws == 0)).all()
     if not limits:
         assert found.known > 0.9
 
 
-def test_what_leaves_tell_of_values_tells_rows_of_equal_targets_apart(fitted):
+def test_rows_of_equal_targets_are_told_apart_by_what_leaves_tell_of_their_values(fitted):
     rows, target = load_diabetes(return_X_y=True)
     rows, target = rows[:150], target[:150]
     forest, draws, leaves = fitted(RandomForestRegressor(50, random_state=0), rows, target)
 
-    alone = identify_rows(forest, draws, TimeBox(60))
     found = identify_rows(forest, draws, TimeBox(60), narrowed_by(forest, rows))
 
-    assert alone.known < 0.97
     assert found.known > 0.99
     assert ((found.leaf == leaves) | (found.leaf == UNKNOWN)).all()
 
 
 def test_draws_of_other_trees_put_no_row_anywhere(fitted):
     random = np.random.default_rng(0)
-    forest, draws, _ = fitted(
-        RandomForestRegressor(20, random_state=0), random.normal(size=(40, 3)), random.normal(size=40)
-    )
+    rows = random.normal(size=(40, 3))
+    forest, draws, _ = fitted(RandomForestRegressor(20, random_state=0), rows, random.normal(size=40))
 
-    found = identify_rows(forest, draws[::-1].copy(), TimeBox(60))
+    found = identify_rows(forest, draws[::-1].copy(), TimeBox(60), narrowed_by(forest, rows))
 
     assert found.known == 0
-    assert np.isnan(found.target).all()
 
 
 def test_when_the_time_is_over_open_leaves_stay_open(fitted):
@@ -152,16 +132,10 @@ def test_when_the_time_is_over_open_leaves_stay_open(fitted):
     assert found.known == 0
 
 
-def test_a_classifier_is_refused(fitted):
-    forest, draws, _ = fitted(RandomForestClassifier(2, random_state=0), np.eye(4), np.arange(4) % 2)
-
-    with pytest.raises(ValueError, match="no targets"):
-        identify_rows(forest, draws, TimeBox(60))
-
-
 def test_no_target_is_shown(fitted):
-    forest, draws, _ = fitted(DecisionTreeRegressor(), np.arange(3.0)[:, None], np.array([0.25, 1.75, 7.5]))
+    rows = np.arange(3.0)[:, None]
+    forest, draws, _ = fitted(DecisionTreeRegressor(), rows, np.array([0.25, 1.75, 7.5]))
 
-    shown = repr(identify_rows(forest, draws, TimeBox(60)))
+    shown = repr(identify_rows(forest, draws, TimeBox(60), narrowed_by(forest, rows)))
 
     assert shown == "RowLeaves(3 rows, 1 trees, 100.0% of the leaves known)"

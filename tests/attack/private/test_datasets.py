@@ -1,10 +1,10 @@
-"""Datasets behind noisy counts: the posterior, its consensus, and the likeliest dataset with its bound."""
+"""Datasets behind noisy counts: the posterior and its consensus."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from itertools import combinations_with_replacement, product
+from itertools import product
 
 import numpy as np
 import pytest
@@ -13,12 +13,15 @@ from scipy.special import gammaln
 from pytest_draft.artifact.forest.observations import ClassCounts, under
 from pytest_draft.attack.compiled_trees import Walks, leaves_of
 from pytest_draft.attack.descent import leaf_positions
-from pytest_draft.attack.private import optimum as noisy_optimum
-from pytest_draft.attack.private import rebuild as private
 from pytest_draft.attack.private.noise import CountNoise
-from pytest_draft.attack.private.noisy_problem import NoisyProblem, build_noisy, size_interval, values_of
-from pytest_draft.attack.private.optimum import Optimum, find_optimum
-from pytest_draft.attack.private.rebuild import PARAMETERS, rebuild_from_noise
+from pytest_draft.attack.private.noisy_counts import (
+    PARAMETERS,
+    NoisyProblem,
+    build_noisy,
+    rebuild_from_noise,
+    size_interval,
+    values_of,
+)
 from pytest_draft.attack.rows import mixture
 from pytest_draft.attack.rows.chain import RowChain
 from pytest_draft.attack.rows.evidence import all_gains
@@ -206,7 +209,7 @@ def test_with_hardly_any_noise_the_rows_are_rebuilt(released):
     forest = released(MIXED, rows, labels, n_trees=30, depth=5, scale=0.1, rounding="noise")
     rebuilt = rebuild_from_noise(build_noisy(forest, MIXED, *unknown(MIXED, 20)), search(60.0))
     assert Counter(map(bytes, rebuilt.rows)) == Counter(map(bytes, rows))
-    assert rebuilt.status == "optimal"
+    assert rebuilt.status == "likeliest"
     assert not rebuilt.free.any()
 
 
@@ -233,7 +236,7 @@ def test_the_same_seed_gives_the_same_guess_whatever_the_threads(released, worke
     first = rebuild_from_noise(problem, search(60.0, seed=3))
     second = rebuild_from_noise(problem, search(60.0, seed=3, workers=workers))
     assert (first.rows == second.rows).all()
-    assert (first.status, first.log_posterior, first.bound) == (second.status, second.log_posterior, second.bound)
+    assert (first.status, first.log_posterior) == (second.status, second.log_posterior)
 
 
 def test_a_time_box_that_is_over_gives_no_made_up_rows(released):
@@ -306,40 +309,11 @@ def test_datasets_that_were_not_all_drawn_and_put_together_are_not_settled(relea
     assert rebuilt.cut_short
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("happens", [ended_by_the_clock, ended_by_the_effort])
-def test_what_a_likelier_dataset_leads_to_must_be_seen_to_the_end(released, search_that, monkeypatch, happens):
-    rows, labels = drawn(MIXED, 15)
-    problem = build_noisy(released(MIXED, rows, labels), MIXED, *unknown(MIXED, 15))
-    likelier = Optimum(values_of(MIXED, rows), labels, log_likelihood=0.0, bound=1.0)
-    monkeypatch.setattr(private, "find_optimum", lambda *_: likelier)
-    assert rebuild_from_noise(problem, search_that(happens, "never")).status == "likeliest"
-    rebuilt = rebuild_from_noise(problem, search_that(happens, "warm"))
-    assert rebuilt.status == "not converged"
-    assert rebuilt.cut_short
-
-
-def test_where_the_bound_has_taken_all_of_the_effort_what_was_drawn_before_stays(released, monkeypatch):
-    rows, labels = drawn(MIXED, 15)
-    problem = build_noisy(released(MIXED, rows, labels), MIXED, *unknown(MIXED, 15))
-    box = TimeBox(100.0, effort=1e4)
-
-    def spent(*_):
-        box.spend(box.effort)
-        return Optimum(values_of(MIXED, rows), labels, log_likelihood=0.0, bound=1.0)
-
-    monkeypatch.setattr(private, "find_optimum", spent)
-    rebuilt = rebuild_from_noise(problem, Search(box))
-    assert rebuilt.status == "not converged"
-    assert rebuilt.rows.shape == rows.shape
-
-
 def test_no_row_is_shown(released):
     rows, labels = drawn(MIXED, 15)
     problem = build_noisy(released(MIXED, rows, labels), MIXED, *unknown(MIXED, 15))
     posterior = sample_posterior(problem, search(), PARAMETERS)
-    optimum = find_optimum(problem, *posterior.likeliest, search())
-    for shown in (repr(problem), repr(posterior), repr(optimum)):
+    for shown in (repr(problem), repr(posterior)):
         assert "array" not in shown
         assert len(shown) < 120
 
@@ -373,78 +347,6 @@ def test_more_known_rows_than_there_can_be_are_infeasible(released):
     problem = build_noisy(released(TINY, rows, labels), TINY, values_of(TINY, rows), labels)
     with pytest.raises(InfeasibleError):
         sample_posterior(replace(problem, n_rows=(2, 3)), search(), PARAMETERS)
-
-
-# The likeliest dataset
-
-
-def brute_force(problem, n_unknown):
-    """Return the highest log-likelihood of all datasets."""
-    kinds = list(product(*[range(attribute.n_values) for attribute in problem.domain.attributes], range(N_CLASSES)))
-    known = problem.known
-    best = -np.inf
-    for size in n_unknown:
-        for chosen in combinations_with_replacement(kinds, size):
-            table = np.array(chosen, np.int64).reshape(size, -1)
-            value = np.concatenate([problem.value[known], table[:, :-1].astype(np.int32)])
-            best = max(best, problem.model.log_likelihood(value, np.concatenate([problem.label[known], table[:, -1]])))
-    return best
-
-
-@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
-@pytest.mark.parametrize("rounding", ["sum", "noise"])
-@pytest.mark.parametrize("seed", range(6))
-def test_the_likeliest_dataset_is_that_of_enumeration(released, mechanism, rounding, seed):
-    rows, labels = drawn(TINY, 4, seed)
-    scale = [0.4, 1.0, 4.0][seed % 3]
-    forest = released(TINY, rows, labels, seed=seed, scale=scale, rounding=rounding, mechanism=mechanism)
-    value, label = unknown(TINY, 4)
-    if seed % 2:
-        value[0], label[0] = values_of(TINY, rows)[0], labels[0]
-    problem = build_noisy(forest, TINY, value, label)
-    start = drawn(TINY, 4 - seed % 2, seed + 9)
-    found = find_optimum(problem, values_of(TINY, start[0]), start[1], search())
-    best = brute_force(problem, [4 - seed % 2])
-    assert found.bound >= best - 1e-9
-    assert found.log_likelihood <= best + 1e-9
-    if rounding == "sum" or mechanism == "laplace":
-        assert found.proved
-        assert found.log_likelihood == pytest.approx(best, abs=1e-3)
-    whole = np.concatenate([problem.value[problem.known], found.value])
-    label = np.concatenate([problem.label[problem.known], found.label])
-    assert problem.model.log_likelihood(whole, label) == pytest.approx(found.log_likelihood)
-
-
-def test_the_number_of_rows_is_free_in_the_likeliest_dataset_too(released):
-    rows, labels = drawn(TINY, 3, 1)
-    problem = build_noisy(released(TINY, rows, labels, scale=0.7), TINY, *unknown(TINY, 4))
-    problem = replace(problem, n_rows=(1, 4))
-    found = find_optimum(problem, values_of(TINY, rows), labels, search())
-    assert found.proved
-    assert found.log_likelihood == pytest.approx(brute_force(problem, [1, 2, 3, 4]), abs=1e-3)
-
-
-def test_columns_are_generated_where_they_are_many(released, monkeypatch):
-    rows, labels = drawn(MIXED, 8)
-    problem = build_noisy(released(MIXED, rows, labels, n_trees=3), MIXED, *unknown(MIXED, 8))
-    at_once = find_optimum(problem, values_of(MIXED, rows), labels, search())
-    monkeypatch.setattr(noisy_optimum, "_PARAMETERS", noisy_optimum.OptimumParameters(few_columns=0, columns=2))
-    by_and_by = find_optimum(problem, values_of(MIXED, rows), labels, search())
-    assert at_once.proved
-    assert by_and_by.proved
-    assert by_and_by.log_likelihood == pytest.approx(at_once.log_likelihood, abs=1e-3)
-
-
-def test_problems_that_are_too_large_or_partly_known_have_no_bound(released, monkeypatch):
-    rows, labels = drawn(MIXED, 8)
-    forest = released(MIXED, rows, labels)
-    value, label = unknown(MIXED, 8)
-    problem = build_noisy(forest, MIXED, value, label)
-    monkeypatch.setattr(noisy_optimum, "MOST_VECTORS", 3)
-    assert find_optimum(problem, values_of(MIXED, rows), labels, search()) is None
-    monkeypatch.undo()
-    value[:, 0] = values_of(MIXED, rows)[:, 0]
-    assert find_optimum(build_noisy(forest, MIXED, value, label), values_of(MIXED, rows), labels, search()) is None
 
 
 def test_counts_that_lie_too_far_apart_are_refused(released):

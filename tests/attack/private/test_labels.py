@@ -14,13 +14,12 @@ from pytest_draft.artifact import Forest, Tree
 from pytest_draft.artifact.forest.draws import Draws
 from pytest_draft.artifact.forest.observations import ClassCounts, under
 from pytest_draft.attack.private import labels as engine
-from pytest_draft.attack.private.label_sweeps import LabelChain
-from pytest_draft.attack.private.labels import rebuild_from_labels
+from pytest_draft.attack.private.labels import LabelChain, rebuild_from_labels
 from pytest_draft.attack.private.leaf_labels import (
     PRIOR_ROWS,
     LabelPopulation,
     LeafLabels,
-    gauss,
+    PermuteAndFlip,
     labels_log_posterior,
     log_labels,
     parts_by_size,
@@ -98,7 +97,7 @@ INSTANCES = {
 
 def log_probability(scores, label, epsilon):
     """Return the engine's log-probability of labels."""
-    return log_labels(np.ascontiguousarray(scores), label, epsilon, *gauss(scores.shape[1]))
+    return log_labels(np.ascontiguousarray(scores), label, PermuteAndFlip.of(epsilon, scores.shape[1]))
 
 
 def by_permutations(scores, epsilon):
