@@ -62,7 +62,6 @@ class NoisyCounts(_Private):
 
     Parameters
     ----------
-    inputs : Inputs
     search : Search
         Not used: nothing is searched before `rebuild`.
     """
@@ -166,7 +165,6 @@ class Labels(_Private):
 
     Parameters
     ----------
-    inputs : Inputs
     search : Search
         Not used: nothing is searched before `rebuild`.
     """

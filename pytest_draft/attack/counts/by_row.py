@@ -78,7 +78,6 @@ class RowSearch:
         The problem without occurrences (`unordered`).
     prior : ndarray of float64
         Prior mass of each candidate of that problem.
-    search : Search
     """
 
     def __init__(self, problem: Problem, loose: Problem, prior: FloatArray, search: Search) -> None:

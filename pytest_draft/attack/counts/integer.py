@@ -73,13 +73,11 @@ class Walk:
 
     Parameters
     ----------
-    system : System
     rows : ndarray of int64, shape (n_candidates,)
     columns : ndarray of int64, shape (n_columns,)
         Where rows can be, ascending; those of `rows` among them.
     group : ndarray of int64, shape (n_candidates,)
         Ascending.
-    rng : numpy.random.Generator
     """
 
     def __init__(
@@ -310,7 +308,6 @@ class Model:
 
     Parameters
     ----------
-    system : System
     upper : ndarray of int64, shape (n_candidates,)
     """
 
