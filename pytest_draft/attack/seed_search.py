@@ -26,9 +26,8 @@ from pytest_draft.arrays import BoolArray, IntArray
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.forest.draws import BaggingDraws, ForestDraws
 from pytest_draft.artifact.forest.occurrences import NEWEST, draws_are_known, occurrences
-from pytest_draft.attack.mersenne import AHEAD, draw_ahead, seeds_of
 from pytest_draft.attack.numeric.growth import columns_drawn
-from pytest_draft.attack.seed_evidence import explain_columns, explain_roots, explain_sizes
+from pytest_draft.attack.seed_evidence import AHEAD, draw_ahead, explain_columns, explain_roots, explain_sizes, seeds_of
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.timebox import TimeBox
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from profiles import examples
-from pytest_draft.attack.counts.bounds_propagation import propagate_bounds
-from pytest_draft.attack.counts.exact import solve_exactly
+from pytest_draft.attack.counts.exact import propagate_bounds, solve_exactly
 from pytest_draft.attack.counts.integer import Model, local_search, rounded
 from pytest_draft.attack.counts.relax import relax
 from pytest_draft.attack.groups import group_by_occurrences

@@ -20,8 +20,7 @@ from pytest_draft.artifact import Forest, read
 from pytest_draft.attack.cells import Cells
 from pytest_draft.attack.counts.likeliest import Likely, find_likeliest
 from pytest_draft.attack.counts.occupancy import LeafDraws
-from pytest_draft.attack.enumeration import build
-from pytest_draft.attack.gaps import gaps_of
+from pytest_draft.attack.enumeration import build, gaps_of
 from pytest_draft.attack.groups import Groups
 from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.reconstruct import draws_of, reconstruct
