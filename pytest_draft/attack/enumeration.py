@@ -16,14 +16,13 @@ from scipy import stats
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.attack.best_splits import midpoints_of, partners
-from pytest_draft.attack.cells import equal_columns, merged_cells
 from pytest_draft.attack.counts.likeliest import expected_rows
 from pytest_draft.attack.counts.occupancy import LeafDraws
 from pytest_draft.attack.descent import Passing, descend, leaf_positions
 from pytest_draft.attack.filling import prior_mass
 from pytest_draft.attack.groups import Groups, KnownValues
 from pytest_draft.attack.observations import observations
-from pytest_draft.attack.problem import Problem
+from pytest_draft.attack.problem import Problem, equal_columns, merged_cells
 from pytest_draft.attack.search import Search
 from pytest_draft.domain import Domain
 from pytest_draft.errors import InfeasibleError, NotCoveredError, OutOfTimeError

@@ -16,8 +16,8 @@ from scipy.sparse import csgraph
 from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.attack.counts.integer import Answer, Model, anneal, local_search, program, rounded
 from pytest_draft.attack.counts.relax import relax
+from pytest_draft.attack.problem import System
 from pytest_draft.attack.search import Search
-from pytest_draft.attack.system import System
 from pytest_draft.errors import InfeasibleError, OutOfTimeError
 from pytest_draft.timebox import TimeBox
 

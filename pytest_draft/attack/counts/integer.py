@@ -15,7 +15,7 @@ from ortools.sat.python import cp_model
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from pytest_draft.arrays import Flag, FloatArray, Int32Array, IntArray
-from pytest_draft.attack.system import System
+from pytest_draft.attack.problem import System
 from pytest_draft.timebox import TimeBox
 
 _PROVED_INFEASIBLE = 2

@@ -6,7 +6,7 @@ set, and what is missing to it is punished.
 
 A fraction p / q in lowest terms says that the leaf holds m * p draws of each class for some whole m; a rounded one,
 that it holds one of finitely many vectors of counts; a label, that no class has more. Leaves that say the same share
-one set (`LeafOutputs`). Of a forest whose counts are there, and whose draws nobody knows, each leaf says its one vector.
+one set (`LeafOutputs`). Of a forest with counts whose draws nobody knows, each leaf says its one vector.
 
 `model_of(forest, domain, n_rows)` is the place to start.
 """

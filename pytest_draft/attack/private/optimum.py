@@ -18,9 +18,9 @@ from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 from pytest_draft.arrays import FloatArray, Int32Array, IntArray
-from pytest_draft.attack.cells import equal_columns
 from pytest_draft.attack.compiled_trees import leaves_of
 from pytest_draft.attack.private.noisy_problem import NoisyProblem, values_of
+from pytest_draft.attack.problem import equal_columns
 from pytest_draft.attack.search import Search
 
 MOST_VECTORS = 500_000

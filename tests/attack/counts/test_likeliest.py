@@ -17,12 +17,11 @@ from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomFore
 from leaf_ways import leaf_value
 from profiles import examples
 from pytest_draft.artifact import Forest, read
-from pytest_draft.attack.cells import Cells
 from pytest_draft.attack.counts.likeliest import Likely, find_likeliest
 from pytest_draft.attack.counts.occupancy import LeafDraws
 from pytest_draft.attack.enumeration import build, gaps_of
 from pytest_draft.attack.groups import Groups
-from pytest_draft.attack.problem import Problem
+from pytest_draft.attack.problem import Cells, Problem
 from pytest_draft.attack.reconstruct import draws_of, reconstruct
 from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
