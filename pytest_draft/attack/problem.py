@@ -18,7 +18,6 @@ from pytest_draft.arrays import BoolArray, Int32Array, IntArray
 from pytest_draft.attack.groups import Groups
 from pytest_draft.domain import Domain
 
-
 _CHUNK = 50_000
 """Candidates whose equations are written down at once: bounds the memory of that step, not its result."""
 
