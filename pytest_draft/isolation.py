@@ -459,7 +459,7 @@ def serve() -> NoReturn:
     inbox, messenger = _connected()
     gc.disable()  # what is imported stays: looking through it for garbage took a fifth of the start
     from pytest_draft.examine.flow import examine
-    from pytest_draft.examine.preflight import unusable_labels
+    from pytest_draft.examine.inputs import unusable_labels
     from pytest_draft.facts.examination import unexamined
 
     gc.freeze()

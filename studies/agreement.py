@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_draft.artifact import Forest
-from pytest_draft.attack.counts.bounds_propagation import propagate_bounds
-from pytest_draft.attack.counts.exact import ExactDatasets
+from pytest_draft.attack.counts.exact import ExactDatasets, propagate_bounds
 from pytest_draft.attack.counts.prove import prove
 from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.groups import group_by_occurrences

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
-from pytest_draft.attack.cells import Cells
 from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all
-from pytest_draft.attack.problem import Problem
+from pytest_draft.attack.problem import Cells, Problem
 from pytest_draft.domain import Domain
 from pytest_draft.timebox import TimeBox
 

@@ -13,13 +13,12 @@ from scipy import sparse
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all, consensus, expected_error
-from pytest_draft.attack.counts.by_row import ByRow
 from pytest_draft.attack.counts.exact import ExactDatasets, Solution
 from pytest_draft.attack.counts.integer import rounded
 from pytest_draft.attack.counts.likeliest import Likely, find_likeliest, posterior_of
 from pytest_draft.attack.counts.occupancy import LeafDraws
 from pytest_draft.attack.counts.prove import prove
-from pytest_draft.attack.counts.solve import solve
+from pytest_draft.attack.counts.solve import ByRow, solve
 from pytest_draft.attack.filling import Filling, prior_mass
 from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.refit import Evidence

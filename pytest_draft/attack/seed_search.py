@@ -12,12 +12,11 @@ The rules are those of ``sklearn.ensemble`` and ``sklearn.tree._splitter``, of t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import cache
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +26,8 @@ from pytest_draft.arrays import BoolArray, IntArray
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.forest.draws import BaggingDraws, ForestDraws
 from pytest_draft.artifact.forest.occurrences import NEWEST, draws_are_known, occurrences
-from pytest_draft.attack.mersenne import AHEAD, draw_ahead, seeds_of
 from pytest_draft.attack.numeric.growth import columns_drawn
-from pytest_draft.attack.seed_evidence import explain_columns, explain_roots, explain_sizes
+from pytest_draft.attack.seed_evidence import AHEAD, draw_ahead, explain_columns, explain_roots, explain_sizes, seeds_of
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.timebox import TimeBox
 
@@ -82,32 +80,6 @@ class Sought:
     draws_known: bool = True
     """Whether these seeds reveal all that seeds in the file would; False where draws depended on what was removed, too.
     """
-
-
-class _SeedEvidence(Protocol):
-    """What the file reveals of the trees' draws, and which numbers could have brought it about."""
-
-    @property
-    def source(self) -> str:
-        """Which part of the file it was found from, in words."""
-
-    @property
-    def most(self) -> int:
-        """How many numbers may be tried from 0 on."""
-
-    @property
-    def least(self) -> float:
-        """How likely a wrong number explains all trees."""
-
-    @property
-    def ample(self) -> bool:
-        """Whether it would have found the number among all that are tried; then nothing else needs to be asked."""
-
-    def left(self, numbers: Numbers) -> Numbers:
-        """Return the numbers that are not contradicted by the first trees."""
-
-    def chance(self, number: int) -> float:
-        """Return how likely a wrong number explains as much as this one."""
 
 
 @cache
@@ -378,46 +350,13 @@ def _subsets(forest: Forest, draws: BaggingDraws) -> Iterator[_SeedEvidence]:
         else:
             held = math.comb(p - s, m - s) / math.comb(p, m) if s <= m else 0.0
         log_chance += math.log(max(held, 1e-300))
-    yield _Subsets(tested, m, draws.bootstrap_features, log_chance)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class _Subsets:
-    """The columns that each tree tests."""
-
-    tested: BoolArray
-    drawn: int
-    replacement: bool
-    log_chance: float
-    most: int = _PARAMETERS.most_subsets
-    source: str = "the columns that its trees test"
-
-    @property
-    def n_trees(self) -> int:
-        """How many trees say something."""
-        return len(self.tested)
-
-    @property
-    def least(self) -> float:
-        """How likely a wrong number explains all trees."""
-        return math.exp(self.log_chance)
-
-    def chance(self, number: int) -> float:
-        """Return how likely a wrong number explains all trees, which is what counts; 1 where this one doesn't."""
-        seeds = np.array(seeds_of(number, self.n_trees), dtype=np.uint32)[:, None]
-        return self.least if explain_columns(seeds, self.tested, self.drawn, self.replacement)[0] else 1.0
-
-    @property
-    def ample(self) -> bool:
-        """Always true: no other evidence comes after this one."""
-        return True
-
-    def left(self, numbers: Numbers) -> Numbers:
-        """Return the numbers that are not contradicted by the first trees."""
-        seeds = np.empty((min(self.n_trees, _PARAMETERS.first_trees), len(numbers)), dtype=np.uint32)
-        draw_ahead(numbers, seeds)
-        left: Numbers = numbers[explain_columns(seeds, self.tested, self.drawn, self.replacement)]
-        return left
+    yield _Draws(
+        forest.n_trees,
+        lambda seeds: explain_columns(seeds, tested, m, draws.bootstrap_features),
+        log_chance,
+        _PARAMETERS.most_subsets,
+        "the columns that its trees test",
+    )
 
 
 def _sizes(forest: Forest, roots: _Roots | None) -> Iterator[_SeedEvidence]:
@@ -432,35 +371,39 @@ def _sizes(forest: Forest, roots: _Roots | None) -> Iterator[_SeedEvidence]:
     spread = n_rows * gone + n_rows * (n_rows - 1) * (1 - 2 / n_rows) ** n_draws - (n_rows * gone) ** 2
     each = min(1.0, 1.2 / math.sqrt(2 * math.pi * spread)) if spread > 1 else 1.0
     most = int(min(_PARAMETERS.most, _PARAMETERS.most_draws / (2_000 + 1.5 * n_draws)))
-    yield _Sizes(sizes, n_rows, n_draws, forest.n_trees * math.log(each), most, roots)
+    yield _Draws(
+        forest.n_trees,
+        lambda seeds: explain_sizes(seeds, sizes, n_rows, n_draws),
+        forest.n_trees * math.log(each),
+        most,
+        "the numbers of different rows at its roots",
+        roots,
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Sizes:
-    """How many different rows each tree saw."""
+class _Draws:
+    """What each tree drew must explain all that the file shows of it."""
 
-    sizes: IntArray
-    n_rows: int
-    n_draws: int
+    n_trees: int
+    explain: Callable[[Numbers], BoolArray]
+    """Which numbers explain the first trees, by the seeds of these, shape (n_trees, n_numbers)."""
     log_chance: float
+    """Logarithm of the chance that a wrong number explains all trees."""
     most: int
-    roots: _Roots | None
-    source: str = "the numbers of different rows at its roots"
-
-    @property
-    def n_trees(self) -> int:
-        """How many trees say something."""
-        return len(self.sizes)
+    source: str
+    roots: _Roots | None = None
+    """What the roots say besides."""
 
     @property
     def least(self) -> float:
-        """How likely a wrong number explains all trees and all roots."""
+        """How likely a wrong number explains all trees, and all roots."""
         return math.exp(self.log_chance) * (1.0 if self.roots is None else self.roots.least)
 
     def chance(self, number: int) -> float:
         """Return how likely a wrong number explains all trees and as many roots; 1 where it doesn't explain a tree."""
         seeds = np.array(seeds_of(number, self.n_trees), dtype=np.uint32)[:, None]
-        if not explain_sizes(seeds, self.sizes, self.n_rows, self.n_draws)[0]:
+        if not self.explain(seeds)[0]:
             return 1.0
         return math.exp(self.log_chance) * (1.0 if self.roots is None else self.roots.chance(number))
 
@@ -473,5 +416,15 @@ class _Sizes:
         """Return the numbers that are not contradicted by the first trees."""
         seeds = np.empty((min(self.n_trees, _PARAMETERS.first_trees), len(numbers)), dtype=np.uint32)
         draw_ahead(numbers, seeds)
-        left: Numbers = numbers[explain_sizes(seeds, self.sizes, self.n_rows, self.n_draws)]
+        left: Numbers = numbers[self.explain(seeds)]
         return left
+
+
+_SeedEvidence = _Roots | _Draws
+"""What the file reveals of the trees' draws, and which numbers could have brought it about.
+
+Of both: `source`, the part of the file in words; `most`, how many numbers may be tried from 0 on; `least`, how likely a
+wrong number explains all trees; `ample`, whether it would have found the number among all that are tried, so that
+nothing else needs to be asked; `left`, the numbers that the first trees do not contradict; and `chance`, how likely a
+wrong number explains as much as one.
+"""

@@ -49,7 +49,6 @@ class ShippedCode:
 
     Parameters
     ----------
-    folder : Path
     package : Path
         The source that it was compiled from.
     """

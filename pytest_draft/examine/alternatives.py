@@ -47,8 +47,6 @@ class SideSearches:
 
     Parameters
     ----------
-    inputs : Inputs
-    record : FlowRecord
     enough : Stopping or None
         Where a rule has failed by what somebody gets who knows all other rows, datasets are not counted.
 

@@ -88,7 +88,6 @@ class InformedOfBoosted(_Boosted):
     ----------
     inputs : Inputs
         Of boosted trees.
-    search : Search
     attack : callable
         Makes the attack on the counts of all rows.
 
@@ -118,7 +117,6 @@ class RowNumbersAlone(_Boosted):
     ----------
     inputs : Inputs
         Of boosted trees.
-    search : Search
     attack : callable
         Makes the attack on their numbers of rows.
     why : str

@@ -10,18 +10,16 @@ from dataclasses import replace
 import numpy as np
 
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.counts.informed import exact_likelihood, rebuild_alone
 from pytest_draft.attack.groups import Groups
 from pytest_draft.attack.large_domains.candidates import build_any
 from pytest_draft.attack.numeric.enumerated import Enumerated
 from pytest_draft.attack.problem import Problem
-from pytest_draft.attack.reconstruct import reconstruct, seen_rows
+from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.refit import evidence_by_refitting
 from pytest_draft.attack.search import Search
 from pytest_draft.attack.target_classes import TargetCounts, target_counts
 from pytest_draft.attack.untested_values import Choices
 from pytest_draft.data import TrainingData
-from pytest_draft.errors import NotCoveredError
 from pytest_draft.evaluate.identity import identify, identify_granted, identify_values, truth_is_likelier
 from pytest_draft.examine.attack import TRUTH_IS_LIKELIER, WITHOUT_SEEDS, Attack, Shortfall, off_by
 from pytest_draft.examine.inputs import Inputs
@@ -29,7 +27,7 @@ from pytest_draft.examine.limits import IDENTITY_SHARE, TimeLimits
 from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.identity import Identity
 from pytest_draft.facts.reconstruction import Reconstruction
-from pytest_draft.knowledge import all_rows, exchangeable_groups, known_rows, without_seeds
+from pytest_draft.knowledge import all_rows, exchangeable_groups, without_seeds
 
 
 class Counted(Attack):
@@ -126,34 +124,8 @@ class Counted(Attack):
         return truth_is_likelier(self._forest, self._problem, rows, labels, reconstruction)
 
 
-class InformedAttack(Counted):
-    """The same, where all rows but one are known: each candidate for that one is scored."""
-
-    def _solve(self, search: Search) -> Reconstruction:
-        """Rebuild each row from all others."""
-        inputs, forest, problem = self._inputs, self._forest, self._problem
-        knowledge = inputs.knowledge
-        if knowledge is None:
-            raise ValueError("an informed adversary knows rows")
-        if not problem.complete:
-            raise NotCoveredError("an informed adversary needs a domain that can be enumerated; larger ones: not yet")
-        if not problem.groups.draws_known:
-            raise NotCoveredError("an informed adversary that does not know the occurrences is not covered yet")
-        everyone = known_rows(forest, inputs.case.adversary, knowledge)
-        likelihood = exact_likelihood(forest, problem, everyone, knowledge.unknown)
-        rebuilt = rebuild_alone(problem, everyone, knowledge.unknown, likelihood, search)
-        return replace(rebuilt, seen=seen_rows(problem))
-
-
 class CountedStates(Counted):
-    """The same for numeric columns with few thresholds: solved for states, which are decoded to values.
-
-    Parameters
-    ----------
-    inputs : Inputs
-    search : Search
-    numbered : Enumerated
-    """
+    """The same for numeric columns with few thresholds: solved for states, which are decoded to values."""
 
     def __init__(self, inputs: Inputs, search: Search, numbered: Enumerated) -> None:
         self._numbered = numbered

@@ -32,7 +32,7 @@ from pytest_draft.data import (
 )
 from pytest_draft.data.individuals import inliers, record_share
 from pytest_draft.domain import Domain
-from pytest_draft.errors import ArtifactError, DataError, NotCoveredError, listed, one_line
+from pytest_draft.errors import ArtifactError, DataError, LabelError, NotCoveredError, UsageError, listed, one_line
 from pytest_draft.evaluate.significance import rows_drawn
 from pytest_draft.evaluate.stripped_identity import with_draws
 from pytest_draft.examine.limits import SEEDS_SHARE, SMALL
@@ -226,6 +226,23 @@ def _rows(artifact: Artifact, case: Case, given: object, box: TimeBox | None, re
             raise
     record.note("the rows that --draft-split says do not explain the file: they are looked for in the whole table")
     return _rows(artifact, replace(case, split=None), given, record.limits.search(), record)
+
+
+def unusable_labels(case: Case) -> str | None:
+    """Return one line on a split or labels that cannot be used as given; None where they can, or nothing can be said.
+
+    These are mistakes on the command line, not answers about a model. Whatever else is wrong is left to the judgement.
+
+    Parameters
+    ----------
+    case : Case
+        With training data in a file.
+    """
+    try:
+        opened = open_files(case, None, FlowRecord(case), search=False)
+    except Exception:  # the judgement reports it
+        return None
+    return str(opened.refused) if isinstance(opened.refused, LabelError | UsageError) else None
 
 
 def complete(opened: Opened, case: Case, record: FlowRecord) -> Inputs:

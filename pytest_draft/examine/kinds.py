@@ -30,8 +30,8 @@ from pytest_draft.examine.boosted import (
     counted_by_all,
     of_row_numbers,
 )
-from pytest_draft.examine.counted import Counted, CountedStates, InformedAttack
-from pytest_draft.examine.informed import InformedOfValues
+from pytest_draft.examine.counted import Counted, CountedStates
+from pytest_draft.examine.informed import InformedAttack
 from pytest_draft.examine.inputs import Inputs
 from pytest_draft.examine.limits import ATTACK_SHARE, NUMERIC_SHARE
 from pytest_draft.examine.numeric import NumericAttack
@@ -94,7 +94,7 @@ def _(observation: NodeCounts, inputs: Inputs) -> Kind:
             "the file does not hold the numbers of different rows: without them, numeric columns are not covered yet"
         )
     if informed:
-        return Kind(InformedOfValues)
+        return Kind(InformedAttack)
     numbered = enumerate_states(forest, inputs.domain)
     if numbered is not None:
         return Kind(partial(CountedStates, numbered=numbered))

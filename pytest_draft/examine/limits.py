@@ -59,7 +59,6 @@ class TimeLimits:
 
     Parameters
     ----------
-    case : Case
     doubt : callable
         Gets a reason where the clock has ended what effort should have.
 

@@ -29,7 +29,6 @@ class FlowRecord:
 
     Parameters
     ----------
-    case : Case
     tell : callable or None
         Gets a `Progress` at each stage.
     keep : callable or None

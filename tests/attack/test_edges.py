@@ -10,10 +10,10 @@ from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomFore
 from sklearn.tree import DecisionTreeClassifier
 
 from pytest_draft.attack import enumeration as limits
-from pytest_draft.attack.cells import equal_columns
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.groups import group_by_occurrences
+from pytest_draft.attack.problem import equal_columns
 from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.search import Search
 from pytest_draft.domain import Attribute, Domain, declared, infer

@@ -8,7 +8,7 @@ import pytest
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
 from pytest_draft.artifact import read
-from pytest_draft.attack.gaps import gaps_of
+from pytest_draft.attack.enumeration import gaps_of
 from pytest_draft.domain import Attribute, Domain, infer
 
 BOOKS = ([0, 1, 2, 3, 4], [9, 12, 14, 16, 17, 20], [-3.5, 0.1, 0.2, 7.0, 1e4], [0, 30, 60, 999])

@@ -11,11 +11,11 @@ from sklearn.ensemble import RandomForestClassifier
 
 from pytest_draft.artifact import read
 from pytest_draft.attack import reconstruct as module
-from pytest_draft.attack.counts.by_row import ByRow
 from pytest_draft.attack.counts.exact import Solution
 from pytest_draft.attack.counts.kinds import unordered
 from pytest_draft.attack.counts.likeliest import Likely
 from pytest_draft.attack.counts.placing import Placed
+from pytest_draft.attack.counts.solve import ByRow
 from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.search import Search

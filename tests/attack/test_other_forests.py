@@ -425,34 +425,6 @@ def test_a_regressor_never_passes_while_its_means_are_not_used(judged):
 
 
 @pytest.mark.nightly
-def test_each_family_is_judged_in_a_pytest_of_its_own(pytester):
-    families = {
-        "weighted": RandomForestClassifier(40, class_weight="balanced", random_state=0),
-        "extra": ExtraTreesClassifier(40, class_weight="balanced", random_state=0),
-        "bagging": BaggingClassifier(DecisionTreeClassifier(), 40, max_features=0.9, random_state=0),
-        "regressor": RandomForestRegressor(40, random_state=0),
-    }
-    arguments = []
-    for name, model in families.items():
-        frame = people()
-        if name == "regressor":
-            frame["label"] = np.arange(N_ROWS)
-        joblib.dump(model.fit(frame.iloc[:, :-1], frame["label"]), pytester.path / f"{name}.joblib")
-        frame.to_csv(pytester.path / f"{name}.csv", index=False)
-        arguments += ["--draft-forest", f"{name}.joblib", "--draft-data", f"{name}.csv"]
-    result = pytester.runpytest_subprocess("-p", "no:hypothesispytest", *arguments)
-    stored = result.stdout.str().count("failed: the file has 1 array, _sample_weight")
-    assert stored in (0, 2)  # scikit-learn stores the weights of the balanced classes from 1.9 on
-    outcomes = result.parseoutcomes()
-    assert outcomes["failed"] == 4 * len(families) + stored
-    assert outcomes["passed"] + outcomes["warned"] == 4 * len(families) - stored
-    for name in families:
-        result.stdout.fnmatch_lines(
-            [f"*{name}.joblib: perfect-rows*", "failed: the attack rebuilds 40 of 40 rows perfectly*"]
-        )
-
-
-@pytest.mark.nightly
 def test_another_table_is_no_match_for_a_regressor_either(judged, tmp_path):
     frame = people().drop(columns="label")
     frame["income"] = np.arange(N_ROWS)
@@ -463,6 +435,7 @@ def test_another_table_is_no_match_for_a_regressor_either(judged, tmp_path):
     assert any("not trained on these rows" in reason for reason in found.reasons)
 
 
+@pytest.mark.nightly
 def test_a_warm_started_forest_is_judged(judged):
     frame = people()
     model = RandomForestClassifier(20, warm_start=True, random_state=0).fit(frame.iloc[:, :-1], frame["label"])

@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from profiles import examples
-from pytest_draft.attack.counts.bounds_propagation import propagate_bounds
-from pytest_draft.attack.counts.exact import solve_exactly
+from pytest_draft.attack.counts.exact import propagate_bounds, solve_exactly
 from pytest_draft.attack.counts.integer import Model, local_search, rounded
 from pytest_draft.attack.counts.relax import relax
 from pytest_draft.attack.groups import group_by_occurrences
+from pytest_draft.attack.problem import System
 from pytest_draft.attack.search import Search
-from pytest_draft.attack.system import System
 from pytest_draft.errors import InfeasibleError, OutOfTimeError
 from pytest_draft.timebox import TimeBox
 

@@ -13,8 +13,7 @@ from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomFore
 from sklearn.tree import DecisionTreeClassifier
 
 from profiles import examples
-from pytest_draft.attack.counts.bounds_propagation import propagate_bounds
-from pytest_draft.attack.counts.exact import solve_exactly
+from pytest_draft.attack.counts.exact import propagate_bounds, solve_exactly
 from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.search import Search

@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 from pytest_draft.artifact import occurrences, read
 from pytest_draft.artifact.forest.draws import Draws
 from pytest_draft.attack import seed_search
-from pytest_draft.attack.mersenne import LENGTH, below, draw_ahead, seeded
+from pytest_draft.attack.seed_evidence import LENGTH, below, draw_ahead, seeded
 from pytest_draft.attack.seed_search import candidates, seek
 from pytest_draft.examine.flow import examine
 from pytest_draft.facts.case import Case

@@ -94,9 +94,10 @@ STAGES = {
     "build_any": "counted",
     "known_others": "alternatives",
     "reconstruct": "counted",
-    "rebuild_alone": "counted",
+    "held_of": "informed",
     "identify": "counted",
-    "identify_granted": "counted",
+    "known_rows": "informed",
+    "identify_in_order": "informed",
     "evaluate": "evaluation",
 }
 """What a flow calls, and the file of `pytest_draft.examine` that calls it."""

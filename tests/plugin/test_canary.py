@@ -257,7 +257,7 @@ def test_no_value_is_shown_when_the_adversary_knows_it(project, planted, nothing
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("stage", ["grant", "build_any", "rebuild_alone", "identify_granted", "evaluate"])
+@pytest.mark.parametrize("stage", ["grant", "known_rows", "held_of", "identify_in_order", "evaluate"])
 def test_no_value_is_shown_when_a_bug_raises_with_what_the_adversary_knows(project, nothing_leaks, bug_at, stage):
     bug_at(stage)
     result = project.judge("other.joblib", "--draft-adversary=artifact+columns:age+informed", *LOUD, data="other.csv")

@@ -15,8 +15,8 @@ from scipy import sparse
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray, Rows
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.attack.boosted.staged import boosted, stages
-from pytest_draft.attack.cells import Cells, merged_cells
 from pytest_draft.attack.descent import leaf_positions
+from pytest_draft.attack.problem import Cells, merged_cells
 from pytest_draft.domain import Domain
 from pytest_draft.errors import InfeasibleError, NotCoveredError, OutOfTimeError
 from pytest_draft.timebox import TimeBox

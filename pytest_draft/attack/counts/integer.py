@@ -15,7 +15,7 @@ from ortools.sat.python import cp_model
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from pytest_draft.arrays import Flag, FloatArray, Int32Array, IntArray
-from pytest_draft.attack.system import System
+from pytest_draft.attack.problem import System
 from pytest_draft.timebox import TimeBox
 
 _PROVED_INFEASIBLE = 2
@@ -73,13 +73,11 @@ class Walk:
 
     Parameters
     ----------
-    system : System
     rows : ndarray of int64, shape (n_candidates,)
     columns : ndarray of int64, shape (n_columns,)
         Where rows can be, ascending; those of `rows` among them.
     group : ndarray of int64, shape (n_candidates,)
         Ascending.
-    rng : numpy.random.Generator
     """
 
     def __init__(
@@ -310,7 +308,6 @@ class Model:
 
     Parameters
     ----------
-    system : System
     upper : ndarray of int64, shape (n_candidates,)
     """
 

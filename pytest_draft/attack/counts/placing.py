@@ -139,11 +139,9 @@ class PlacingChain:
 
     Parameters
     ----------
-    kinds : Kinds
     share : ndarray of float64, shape (n_kinds,)
     chosen : ndarray of int64, shape (n_rows,), or None
         Where to begin; None to draw each row by `share`.
-    rng : numpy.random.Generator
     """
 
     def __init__(self, kinds: Kinds, share: FloatArray, chosen: IntArray | None, rng: np.random.Generator) -> None:

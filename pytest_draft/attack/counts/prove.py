@@ -166,10 +166,8 @@ class _Ledger:
 
     Parameters
     ----------
-    datasets : _Datasets
     kind : ndarray of int64, shape (n_candidates,)
         -1 for candidates that are not counted.
-    n_kinds : int
     """
 
     def __init__(self, datasets: _Datasets, kind: IntArray, n_kinds: int) -> None:

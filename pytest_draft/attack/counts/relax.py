@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pytest_draft.arrays import FloatArray, IntArray
-from pytest_draft.attack.system import System
+from pytest_draft.attack.problem import System
 from pytest_draft.timebox import TimeBox
 
 

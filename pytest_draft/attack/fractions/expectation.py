@@ -138,7 +138,6 @@ def expected_rows(
 
     Parameters
     ----------
-    model : LeafModel
     size_free : bool
         Whether the number of rows is only where the search begins.
 

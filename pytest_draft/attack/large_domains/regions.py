@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from pytest_draft.arrays import BoolArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.forest.nodes import ForestNodes, depth_first
-from pytest_draft.attack.cells import Cells
 from pytest_draft.attack.compiled_trees import binned, cuts_of, ends_of
 from pytest_draft.attack.groups import KnownValues
+from pytest_draft.attack.problem import Cells
 from pytest_draft.domain import Domain
 
 Words = NDArray[np.uint64]

@@ -28,11 +28,9 @@ class RowChain:
 
     Parameters
     ----------
-    problem : RowProblem
     start : Dataset or int
         A dataset, those rows included that the adversary knows, in the order of the slots; or how many rows there are
         at first, their unknown values drawn evenly. Rows that the adversary knows are there in any case.
-    seed : sequence of int
     log_prior : ndarray of float64, shape (n_classes, n_values)
         As in `Mixture`: in place of the mixture.
     """

@@ -146,6 +146,7 @@ def test_where_there_are_too_many_ways_to_list_the_likeliest_of_each_row_are(lis
     assert error < 0.7 * random.upper
 
 
+@pytest.mark.nightly
 def test_too_many_ways_without_known_occurrences_are_generated_instead(bagged, monkeypatch):
     forest, domain, _, _ = bagged(20, n_estimators=5, max_depth=3)
     monkeypatch.setattr(enumeration, "MAX_CANDIDATES", 10)

@@ -14,15 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
 
+from leaf_ways import leaf_value
 from profiles import examples
 from pytest_draft.artifact import Forest, read
-from pytest_draft.attack.cells import Cells
 from pytest_draft.attack.counts.likeliest import Likely, find_likeliest
 from pytest_draft.attack.counts.occupancy import LeafDraws
-from pytest_draft.attack.enumeration import build
-from pytest_draft.attack.gaps import gaps_of
+from pytest_draft.attack.enumeration import build, gaps_of
 from pytest_draft.attack.groups import Groups
-from pytest_draft.attack.problem import Problem
+from pytest_draft.attack.problem import Cells, Problem
 from pytest_draft.attack.reconstruct import draws_of, reconstruct
 from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
@@ -41,29 +40,6 @@ DOMAIN = declared(
     "by hand",
 )
 N_VECTORS = DOMAIN.n_vectors
-
-
-@cache
-def stirling(n, d):
-    """Return the exact Stirling number of the second kind, by its recurrence."""
-    if n == 0 or d == 0:
-        return int(n == d)
-    return d * stirling(n - 1, d) + stirling(n - 1, d - 1)
-
-
-@cache
-def leaf_value(rows, counts, distinct):
-    """Return a leaf's log-likelihood without its constant factors, from whole numbers (`occupancy`)."""
-    if distinct < 0:
-        number = math.prod(s**n for s, n in zip(rows, counts, strict=True))
-        return math.log(number) if number else -math.inf
-    alone = sum(n > 0 for n in counts) == 1
-    number = 0
-    for shares in product(*(range(n + 1) for n in counts)):
-        if sum(shares) == distinct:
-            terms = zip(rows, counts, shares, strict=True)
-            number += math.prod((1 if alone else stirling(n, d)) * math.perm(s, d) for s, n, d in terms if n or d)
-    return math.log(number) if number else -math.inf
 
 
 @dataclass(frozen=True)

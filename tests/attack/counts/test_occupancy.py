@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from functools import cache
 from itertools import permutations, product
 
 import numpy as np
@@ -13,43 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import gammaln
 
+from leaf_ways import left_out, stirling, ways
 from profiles import examples
 from pytest_draft.attack.counts import occupancy
 from pytest_draft.attack.counts.occupancy import MISSING, MOST_DRAWS, LeafDraws, log_stirling, pull, push, sweep_rows
 
 
-@cache
-def stirling(n, d):
-    """Return the exact Stirling number of the second kind, by its recurrence."""
-    if n == 0 or d == 0:
-        return int(n == d)
-    return d * stirling(n - 1, d) + stirling(n - 1, d - 1)
-
-
-@cache
-def ways(rows, counts, distinct):
-    """Return in how many ways draws in a given order of leaves and classes hit so many rows of one leaf."""
-    if distinct < 0:
-        return math.prod(s**n for s, n in zip(rows, counts, strict=True))
-    found = 0
-    for shares in product(*(range(n + 1) for n in counts)):
-        if sum(shares) == distinct:
-            terms = zip(rows, counts, shares, strict=True)
-            found += math.prod(stirling(n, d) * math.perm(s, d) for s, n, d in terms)
-    return found
-
-
 def multinomial(counts):
     """Return in how many orders the draws can have come."""
     return math.factorial(int(counts.sum())) // math.prod(math.factorial(n) for n in counts.ravel().tolist())
-
-
-def left_out(counts, distinct):
-    """Return the factor by leaf that no dataset changes and that `LeafDraws` leaves out."""
-    return math.prod(
-        stirling(int(n.sum()), int(d)) if (n > 0).sum() == 1 and d >= 0 else 1
-        for n, d in zip(counts, distinct, strict=True)
-    )
 
 
 def samples(place, n_draws, shape, *, replacement=True):

@@ -15,10 +15,9 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
 from profiles import examples
 from pytest_draft.attack.counts import prove
-from pytest_draft.attack.counts.bounds_propagation import propagate_bounds
-from pytest_draft.attack.counts.exact import ExactDatasets
+from pytest_draft.attack.counts.exact import ExactDatasets, propagate_bounds
+from pytest_draft.attack.problem import System
 from pytest_draft.attack.search import Search
-from pytest_draft.attack.system import System
 from pytest_draft.domain import declared
 from pytest_draft.facts.certificate import Bounds, Certificate
 from pytest_draft.timebox import TimeBox

@@ -11,8 +11,19 @@ import pytest
 
 from pytest_draft.artifact.forest.draws import Draws
 from pytest_draft.artifact.forest.observations import ClassCounts, Shares, WinningLabels
-from pytest_draft.attack.fractions.leaf_outputs import COUNTED, LABEL, LISTED, PURE, RATIO, leaf_outputs
-from pytest_draft.attack.fractions.likelihood import FLOOR, PENALTY, grown_to_the_end, model_of, rows_drawn
+from pytest_draft.attack.fractions.likelihood import (
+    COUNTED,
+    FLOOR,
+    LABEL,
+    LISTED,
+    PENALTY,
+    PURE,
+    RATIO,
+    grown_to_the_end,
+    leaf_outputs,
+    model_of,
+    rows_drawn,
+)
 from pytest_draft.domain import declared
 from pytest_draft.errors import NotCoveredError
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from pytest_draft.attack.informed.raking import counted, raked, rounded
+from pytest_draft.attack.informed.raking import chosen, counted, raked, rounded
 
 
 def fitted_in_proportion(leaves, values, weight, n_rows, sums) -> np.ndarray:
@@ -50,9 +52,29 @@ def test_what_draws_say_is_worth_less_than_what_is_exact():
     assert drawn == pytest.approx([65, 35], abs=0.1)  # half of what is seen of a draw is chance
 
 
-def test_whole_numbers_keep_the_sum_and_the_size_of_neighbours():
-    frequency = np.array([0.4, 0.4, 0.2, 3.0, 0.5, 0.5])
-    assert rounded(frequency, 5).sum() == 5
-    in_order = rounded(frequency, 5, np.arange(6))
-    assert in_order.sum() == 5
-    assert [in_order[:3].sum(), in_order[3], in_order[4:].sum()] == [1, 3, 1]
+@given(st.integers(0, 2**32), st.integers(1, 4), st.integers(2, 30))
+def test_frequencies_are_never_negative_and_sum_to_the_rows_of_the_first_tree(seed, n_trees, n_kinds):
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 6, n_kinds) + 1.0
+    leaves = [rng.integers(0, 4, n_kinds) for _ in range(n_trees)]
+    label = np.eye(2)[rng.integers(0, 2, n_kinds)]
+    sums = [counted(leaf, label, truth, 4) for leaf in leaves]
+    found = raked(leaves, label, rng.random(n_kinds) + 0.1, int(truth.sum()), sums, np.zeros(n_trees))
+    assert (found >= 0).all()
+    assert found.sum() == pytest.approx(truth.sum(), rel=0.5)  # what would be negative is cut off
+
+
+@given(st.lists(st.floats(0, 9), min_size=1, max_size=20).filter(any), st.integers(1, 50), st.booleans())
+def test_whole_rows_are_as_many_as_asked_for_and_each_is_near_its_frequency(frequency, n_rows, in_order):
+    given_ = np.array(frequency)
+    order = np.random.default_rng(0).permutation(len(given_)) if in_order else None
+    found = rounded(given_, n_rows, order)
+    assert found.sum() == n_rows
+    assert (np.abs(found - given_ / given_.sum() * n_rows) <= 1 + 1e-6).all()
+    assert len(chosen(np.zeros((len(given_), 2), dtype=np.float32), found)) == n_rows
+
+
+def test_groups_that_follow_each_other_keep_their_size_where_each_row_has_less_than_one():
+    frequency = np.array([0.3] * 10 + [0.1] * 10)
+    found = rounded(frequency, 4, np.arange(20))
+    assert (found[:10].sum(), found[10:].sum()) == (3, 1)
