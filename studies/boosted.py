@@ -120,7 +120,7 @@ def compute(
         begun = time.perf_counter()
         examination, rebuilt = examine(case, features.assign(**{_LABEL: label}))
         spent = time.perf_counter() - begun
-    found = examination.findings
+    found = None if examination.findings is None else examination.findings.whole
     certificate = None if rebuilt is None else rebuilt.certificate
     right = None
     if rebuilt is not None and rebuilt.rows is not None and rebuilt.labels is not None:
@@ -128,10 +128,10 @@ def compute(
         theirs = _counted(rebuilt.rows, np.unique(label)[rebuilt.labels])
         right = sum(min(number, theirs.get(row, 0)) for row, number in mine.items())
     return {
-        "perfect": None if found is None else float(found.perfect_rows),
+        "perfect": None if found is None else float(found.perfect.lower),
         "with label": right,
         "error": None if found is None else found.error.upper,
-        "split-half": None if found is None or found.split_half is None else found.split_half.error,
+        "split-half": None if found is None else found.split_half.error,
         "certain": None if certificate is None else certificate.certain_vectors.lower,
         "status": examination.solver_status,
         "s": spent,

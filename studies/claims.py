@@ -128,9 +128,9 @@ def _violations(
     wrong = [reason for reason in examination.reasons if "internal error" in reason or "not trained on" in reason]
     if examination.solver_status in ("infeasible", "error"):
         wrong.append(f"status {examination.solver_status}")
-    findings = examination.findings
-    if findings is not None and examination.solver_status == "unique" and findings.perfect_rows < findings.n_rows:
-        wrong.append(f"unique, and {findings.perfect_rows} of {findings.n_rows} rows are right")
+    whole = None if examination.findings is None else examination.findings.whole
+    if whole is not None and examination.solver_status == "unique" and whole.perfect.lower < whole.rows:
+        wrong.append(f"unique, and {whole.perfect.lower} of {whole.rows} rows are right")
     certificate = examination.certificate
     if certificate is None or rebuilt is None or rebuilt.consistent is None or "+" in adversary:
         return wrong

@@ -144,11 +144,8 @@ def _as_policy_asks(examination: Examination, policy: Policy) -> Examination:
     findings = examination.findings
     if findings is None:
         return examination
-    kept, rescaled = (
-        tuple(one for one in slices if policy.by_class and one.name.startswith("class "))
-        for slices in (findings.slices, findings.rescaled_slices)
-    )
-    return replace(examination, findings=replace(findings, slices=kept, rescaled_slices=rescaled))
+    kept = tuple(one for one in findings.slices if policy.by_class and one.name.startswith("class "))
+    return replace(examination, findings=replace(findings, slices=kept))
 
 
 def _bugs(examination: Examination) -> tuple[str, ...]:

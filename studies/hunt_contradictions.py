@@ -16,6 +16,7 @@ from sklearn.base import is_classifier
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Domain, infer
 from pytest_draft.evaluate.findings import evaluate
+from pytest_draft.facts.certificate import Bounds
 from pytest_draft.facts.figures import Distance
 from pytest_draft.facts.findings import Findings
 from pytest_draft.facts.reconstruction import Reconstruction
@@ -89,7 +90,7 @@ def _by_subgroups(
     policy: Policy, findings: Findings, rebuilt: Reconstruction, rows: Population, slices: Sequence[Slice]
 ) -> Iterator[Contradiction]:
     """Yield slices that fail where strangers' rows, in place of the rebuilt ones, do not."""
-    failing = {one.name: said for one in findings.slices if (said := _fails(policy, findings, one.name))}
+    failing = {one.name: said for one in findings.slices if not one.on and (said := _fails(policy, findings, one.name))}
     if not failing:
         return
     classes = sorted(set(rows.truth.labels.tolist()))
@@ -127,28 +128,21 @@ def _by_subgroups(
 
 def _classes(findings: Findings, classes: Sequence[int]) -> list[tuple[int, Any]]:
     """Return the slices of the classes, by index."""
-    named = [one for one in findings.slices if one.name.startswith("class ")]
+    named = [one for one in findings.slices if one.name.startswith("class ") and not one.on]
     return list(zip(classes, named, strict=False))
 
 
 def _fails(policy: Policy, findings: Findings, name: str) -> str:
     """Return what a policy says of one slice by itself where it fails; else nothing."""
     for one in findings.slices:
-        if one.name == name and one.measured is not None:
+        if one.name == name and one.measured is not None and not one.on:
+            spared = replace(findings.whole, error=Distance(1.0, 1.0, None), perfect=Bounds(0, 0))
             alone = replace(
                 findings,
-                slices=(one,),
-                rescaled_slices=tuple(scaled for scaled in findings.rescaled_slices if scaled.name == name),
-                error=Distance(1.0, 1.0, None),  # all others are spared, so that only the slice can fail
-                perfect_rows=0,
-                most_perfect_rows=None,
-                seen=None,
-                informative=None,
-                mostly_determined=None,
-                fully_determined=None,
-                certain_unique_rows=None,
+                slices=tuple(scaled for scaled in findings.slices if scaled.name == name),
+                measures=(spared,),  # so that only the slice can fail
+                certain_unique=None,
                 labelled=None,
-                rescaled=(),
             )
             for rule, thresholds in policy.rules.items():
                 judge = rule_of(rule)
@@ -169,16 +163,17 @@ def by_strangers(policy: Policy, findings: Findings, rows: Population) -> Iterat
     error, threshold = float(np.mean(errors)), policy.rules.get("reconstruction-error", {})
     if (share := threshold.get("max_error_of_split_half")) is not None:
         most = (1 - ROOM) * share * error
-        if findings.error.upper <= most:
+        if findings.whole.error.upper <= most:
             yield Contradiction(
-                "strangers", True, f"the error is {findings.error.upper:.4f}, and of strangers' rows {error:.4f}"
+                "strangers", True, f"the error is {findings.whole.error.upper:.4f}, and of strangers' rows {error:.4f}"
             )
     met = np.mean([_shared(rows.truth.rows, theirs) for theirs in rows.strangers])
     threshold = policy.rules.get("perfect-rows", {})
     if (share := threshold.get("max_share_beyond_split_half")) is not None:
-        most = met + min(1.0, share + ROOM) * (findings.n_rows - met)
-        if findings.perfect_rows > most and findings.perfect_rows > met + FEW:
-            figures = f"{findings.perfect_rows} of {findings.n_rows} rows are perfect, and of strangers' rows {met:.1f}"
+        perfect, n_rows = findings.whole.perfect.lower, findings.whole.rows
+        most = met + min(1.0, share + ROOM) * (n_rows - met)
+        if perfect > most and perfect > met + FEW:
+            figures = f"{perfect} of {n_rows} rows are perfect, and of strangers' rows {met:.1f}"
             yield Contradiction("strangers", True, figures)
 
 

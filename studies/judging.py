@@ -187,8 +187,8 @@ def judgement(examination: Examination, policy: Policy, floors: Sequence[Examina
     checks, clear = (judge(examination, one, floors) for one in (policy, loosened(policy)))
     findings, certificate = examination.findings, examination.certificate
     certain = 0 if certificate is None else certificate.certain_vectors.lower
-    if findings is not None and findings.certain_rows is not None:
-        certain = max(certain, findings.certain_rows)
+    if findings is not None and findings.values.certain_rows is not None:
+        certain = max(certain, findings.values.certain_rows.lower)
     said = sorted((check for check in checks if not check.is_fine), key=lambda check: not check.counts)
     return Judgement(
         verdict_of((check.result, check.counts) for check in checks),
@@ -197,9 +197,9 @@ def judgement(examination: Examination, policy: Policy, floors: Sequence[Examina
         {check.rule: check.result for check in clear},
         examination.solver_status,
         _lacked_time(examination),
-        0 if findings is None else findings.n_rows,
-        None if findings is None else findings.error.upper,
-        0 if findings is None else findings.perfect_rows,
+        0 if findings is None else findings.whole.rows,
+        None if findings is None else findings.whole.error.upper,
+        0 if findings is None else findings.whole.perfect.lower,
         certain,
         tuple(f"{check.rule}: {check.sentence}" for check in said),
         examination.seconds,

@@ -399,8 +399,9 @@ def _figures(examination: Examination) -> dict[str, float]:
         figures[name] = _or_nan(metrics[metric])
     figures["s"] = examination.seconds
     if findings is not None:
-        figures["rows close"] = findings.perfect_rows / findings.n_rows
-        figures["certain"] = _or_nan(findings.certain_values) / (findings.n_rows * findings.n_columns)
+        whole, certain = findings.whole, findings.values.certain
+        figures["rows close"] = whole.perfect.lower / whole.rows
+        figures["certain"] = np.nan if certain is None else certain.number / (whole.rows * whole.columns)
         figures["told"] = 0.0 if findings.proved_values is None else findings.proved_values.share
     return figures
 

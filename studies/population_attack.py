@@ -185,16 +185,16 @@ def run(a: argparse.Namespace) -> int:
         judged += 1
         passed += verdict == "passed"
         head = f"{name:15} {size:4} {family:10} {level:10} {number:4} {verdict:12}"
-        if found is None or found.ideal is None:
+        if found is None or found.whole.ideal is None:
             print(f"{head} no bound", flush=True)
             continue
         truth, spread = rows.to_numpy(np.float32), np.maximum(np.ptp(features.to_numpy(np.float32), axis=0), 1)
         kept, alone = attack(without, others.to_numpy(np.float32), target.iloc[theirs].to_numpy(), size, number)
         got, before = reached(kept, truth, spread), reached(alone, truth, spread)
-        half = found.split_half
+        half = found.whole.split_half
         bar = (half.error or 0) / 2
         most = (half.perfect_rows or 0) + (size - (half.perfect_rows or 0)) / 2
-        ideal = found.ideal
+        ideal = found.whole.ideal
         over = got.error <= bar and got.error < (1 - _ADDED) * before.error
         over |= got.rows > most and got.rows > before.rows + _ADDED * (size - before.rows)
         chance = 2 * np.sqrt(max(got.rows * (1 - got.rows / size), 1)) + 1

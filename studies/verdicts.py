@@ -32,7 +32,7 @@ from pytest_draft import isolation
 from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination
-from pytest_draft.facts.findings import Findings
+from pytest_draft.facts.findings import Measure
 from pytest_draft.hardening.model import hardened
 from pytest_draft.policy.enough import Enough
 from pytest_draft.policy.policy import default_policy
@@ -261,7 +261,7 @@ def _answer(setting: Setting, examination: Examination, floors: Sequence[Examina
     checks = judge(examination, policy, floors)
     verdict = verdict_of((check.result, check.counts) for check in checks)
     first = next((check for check in checks if check.counts and check.result == verdict != "passed"), None)
-    found = examination.findings
+    found = None if examination.findings is None else examination.findings.whole
     share = policy.rules.get("reconstruction-error", {}).get("max_error_of_split_half")
     ideal, informed = getattr(found, "ideal", None), examination.informed
     return Answer(
@@ -273,7 +273,7 @@ def _answer(setting: Setting, examination: Examination, floors: Sequence[Examina
         None if found is None else found.error.upper,
         _bar(found, share),
         None if found is None else found.random.error,
-        None if found is None else found.perfect_rows,
+        None if found is None else found.perfect.lower,
         getattr(ideal, "least_error", None),
         getattr(ideal, "most_perfect_rows", None),
         None if informed is None else informed.told_rows,
@@ -282,7 +282,7 @@ def _answer(setting: Setting, examination: Examination, floors: Sequence[Examina
     )
 
 
-def _bar(found: Findings | None, share: float | None) -> float | None:
+def _bar(found: Measure | None, share: float | None) -> float | None:
     """Return the error at which the default policy fails."""
     if found is None or share is None or found.split_half.error is None:
         return None

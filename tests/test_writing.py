@@ -42,9 +42,9 @@ def judged(tmp_path):
 
 
 def figures(examination):
-    found = examination.findings
+    found = examination.findings.whole
     certain = None if examination.certificate is None else examination.certificate.certain_vectors.lower
-    return examination.solver_status, found.error, found.perfect_rows, found.split_half, found.random, certain
+    return examination.solver_status, found.error, found.perfect, found.split_half, found.random, certain
 
 
 @pytest.mark.nightly
@@ -54,7 +54,7 @@ def test_yes_and_no_by_any_two_numbers_give_the_same_figures(judged, codes):
     plain, _ = judged(rows, labels)
     recoded, rebuilt = judged(rows.replace({0: codes[0], 1: codes[1]}), labels)
     assert figures(recoded) == figures(plain)
-    assert (plain.solver_status, plain.findings.perfect_rows) == ("unique", N_ROWS)
+    assert (plain.solver_status, plain.findings.whole.perfect.lower) == ("unique", N_ROWS)
     assert set(np.unique(rebuilt.rows)) == set(np.float32(codes))
     assert set(np.unique(rebuilt.proved)) == set(np.float32(codes))
 
@@ -89,7 +89,7 @@ def test_a_group_without_its_first_level_is_rebuilt_as_the_whole_one(judged):
     rows, labels = yes_and_no(4, 4)
     levels = np.eye(4)[rng.integers(4, size=N_ROWS)]
     dropped, _ = judged(rows.assign(**{f"t{i}": levels[:, i] for i in range(1, 4)}), labels)
-    assert (dropped.findings.error.exact, dropped.findings.perfect_rows) == (0, N_ROWS)
+    assert (dropped.findings.whole.error.exact, dropped.findings.whole.perfect.lower) == (0, N_ROWS)
     assert any("or none of them" in line for line in dropped.domain.granted)
 
 

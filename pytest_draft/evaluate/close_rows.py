@@ -15,6 +15,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from pytest_draft.arrays import Flag, FloatArray, IntArray, Rows
+from pytest_draft.facts.certificate import Bounds
 from pytest_draft.matching import gaps, row_identities, unmatched
 from pytest_draft.timebox import TimeBox
 
@@ -32,9 +33,9 @@ class Met:
     """No matching meets more; as many as `rows` where it is known to be a maximum one."""
 
     @property
-    def bound(self) -> int | None:
-        """The most rows that can be met; None where that is known."""
-        return self.most if self.most > len(self.rows) else None
+    def number(self) -> Bounds:
+        """How many are met."""
+        return Bounds(len(self.rows), self.most)
 
 
 def close_rows(truth: Rows, guess: Rows, tolerance: FloatArray, timebox: TimeBox) -> Met:

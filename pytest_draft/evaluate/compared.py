@@ -4,7 +4,7 @@ A `Compared` is one comparison: of all rows and columns, or of a part (`pytest_d
 numeric values (`pytest_draft.evaluate.rescaled`). A perfect row has all values right; a numeric one is right to within
 `matching.TOLERANCE` of its range without far-out values (`scales.near`), so that no leak passes because a last digit
 differs, and an outlier makes nobody's row perfect. Where close rows cannot all be listed, there are bounds
-(`Part.most_perfect_rows`).
+(`Measure.perfect`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pytest_draft.evaluate.informed import KnownOthers
 from pytest_draft.evaluate.numeric import exact_values
 from pytest_draft.facts.ambiguity import Ideal
 from pytest_draft.facts.figures import Baseline, Distance, Exact, Individuals
-from pytest_draft.facts.findings import ON_SEEN, Part, ScaleName, ValueFigures
+from pytest_draft.facts.findings import Measure, Of, ScaleName, ValueFigures
 from pytest_draft.facts.informed import Informed
 from pytest_draft.matching import Weights, differences, encoded_weights, row_identities
 from pytest_draft.scales import near
@@ -40,8 +40,9 @@ STEP_SHARE = 0.3
 class Compared:
     """Rebuilt rows beside true ones, all of them or a part, and how they are measured."""
 
+    of: Of
     on: str
-    """As in `Part`."""
+    """`of` and `on`: as in `Measure`."""
     rows: Rows
     """Shape (n_training_rows, n_columns)."""
     unknown: IntArray
@@ -136,21 +137,24 @@ class Compared:
         """Encoded columns that are to be rebuilt."""
         return int(self.weights.counted.sum())
 
+    @cached_property
     def error(self) -> Distance:
-        """Return how far the rebuilt rows are from the true ones."""
+        """How far the rebuilt rows are from the true ones."""
         return self.comparison.distance(self.rows[self.unknown], self.rebuilt, self.weights, self.step)
 
+    @cached_property
     def perfect(self) -> Met:
-        """Return the true rows that are rebuilt perfectly, by their places in `unknown`."""
+        """The true rows that are rebuilt perfectly, by their places in `unknown`."""
         return self.comparison.met(self.rows[self.unknown], self.rebuilt, self.weights, self.step)
 
-    def singled_out(self, perfect: Met) -> Met:
-        """Return the unique ones of the rows that are rebuilt perfectly: of all maximum matchings as many as can be."""
+    @cached_property
+    def singled_out(self) -> Met:
+        """The unique ones of the rows that are rebuilt perfectly: of all maximum matchings as many as can be."""
         if not self.numeric or self.comparison.alone:
-            rows = perfect.rows[self.unique[perfect.rows]]
+            rows = self.perfect.rows[self.unique[self.perfect.rows]]
             return Met(rows, len(rows))
         if self.unique.all():
-            return perfect
+            return self.perfect
         return self.comparison.met(self.rows[self.unknown][self.unique], self.rebuilt, self.weights, self.step)
 
     def random(self) -> Baseline:
@@ -159,21 +163,18 @@ class Compared:
         draws = None if self.scale == "range" else few_splits(len(self.rows))
         return random_baseline(truth, self.domain, self.weights, self.seed, self.step, self.comparison, draws=draws)
 
-    def figures(self) -> Part:
-        """Return the figures without the random error."""
-        perfect = self.perfect()
-        return Part(
+    def figures(self) -> Measure:
+        """Return the figures without the random baseline, which takes the longest."""
+        return Measure(
+            of=self.of,
             on=self.on,
-            absolute=self.on in ("", ON_SEEN),
-            n_rows=self.n_rows,
+            rows=self.n_rows,
             columns=self.n_counted,
-            error=self.error(),
-            perfect_rows=len(perfect.rows),
-            random_error=None,
+            perfect=self.perfect.number,
+            error=self.error,
             split_half=self.split_half,
-            most_perfect_rows=perfect.bound,
-            numeric=self.numeric,
             scale=self.scale,
+            numeric=self.numeric,
             exact=self.exact() if self.scale == "rank" else None,
             ideal=self.ideal,
             informed=self.informed,
@@ -234,8 +235,8 @@ class Compared:
             return None
         return hundredths(self.distances.mean(axis=1))
 
-    def individuals(self, perfect: IntArray, inside: BoolArray) -> tuple[Individuals, Individuals]:
-        """Return the figures on inliers and on outliers, of which those at the given places are perfect."""
+    def individuals(self, inside: BoolArray) -> tuple[Individuals, Individuals]:
+        """Return the figures on inliers and on outliers."""
         inside = inside[self.unknown]
         distance = None if self.distances is None else self.distances.mean(axis=1)
 
@@ -243,7 +244,7 @@ class Compared:
             error = None
             if distance is not None and self.partners is not None and which.any():
                 error = float(distance[which[self.partners]].mean())
-            return Individuals(int(which.sum()), error, int(which[perfect].sum()))
+            return Individuals(int(which.sum()), error, int(which[self.perfect.rows].sum()))
 
         return individuals(inside), individuals(~inside)
 

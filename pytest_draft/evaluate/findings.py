@@ -28,7 +28,8 @@ from pytest_draft.evaluate.proved import certain_unique_rows, proved_values_of
 from pytest_draft.evaluate.rescaled import on_other_scales, rescaled_figures
 from pytest_draft.evaluate.significance import leak_significance
 from pytest_draft.evaluate.slices import Sliced
-from pytest_draft.facts.findings import Findings, Raw
+from pytest_draft.facts.certificate import Bounds
+from pytest_draft.facts.findings import Findings, Measure, Raw, Values
 from pytest_draft.facts.identity import Identity
 from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.facts.slices import Slice, SliceFigures
@@ -94,22 +95,34 @@ def evaluate(
     comparison = Comparison(alone=knowledge is not None and knowledge.informed)
     guess = _Guess.of(reconstruction, len(unknown), comparison, seed)
     truth, rebuilt, free, certain = data.rows[unknown], guess.rows, guess.free, guess.certain
-    overall = Compared("", data.rows, unknown, rebuilt, free, guess.labels, domain, known, comparison, seed, timebox)
-    if alternatives is not None:
-        overall = replace(overall, sampled=alternatives.sampled)
-    overall = replace(overall, known_others=known_others)
-    perfect = overall.perfect()
-    singled_out = overall.singled_out(perfect)
+    overall = Compared(
+        "everything",
+        "",
+        data.rows,
+        unknown,
+        rebuilt,
+        free,
+        guess.labels,
+        domain,
+        known,
+        comparison,
+        seed,
+        timebox,
+        sampled=() if alternatives is None else alternatives.sampled,
+        known_others=known_others,
+    )
+    perfect, singled_out = overall.perfect, overall.singled_out
     in_their_place = guess.ordered and identity.status == "confirmed"
     in_order = None
     if in_their_place:
         in_order = len(Comparison(alone=True).met(truth, rebuilt, overall.weights, timebox).rows)
-    error, split_half, ideal = overall.error(), overall.split_half, overall.ideal
+    error, whole = overall.error, overall.figures()
     original_error = error
     if any(attribute.kind == "one-hot" for attribute in domain.attributes):  # else each column is an attribute
         original_error = comparison.distance(truth, rebuilt, original_weights(domain, known), overall.step)
     parts = Parts.of(overall, guess.seen, identity)
-    figures = {name: part.figures() for name, part in parts.by_name.items()}
+    measured: list[tuple[Measure, Compared | None]] = [(whole, overall)]
+    measured += [(part.figures(), part) for part in parts.judged]
     numeric = numeric_figures(
         truth,
         rebuilt,
@@ -123,68 +136,37 @@ def evaluate(
         comparison=comparison,
         in_order=in_their_place,
     )
-    sliced, sliced_on_other_scales = _sliced(
-        overall if parts.seen is None or parts.seen.comparison.share < 1 else parts.seen, slices, data
-    )
+    sliced = _sliced(overall if parts.base.comparison.share < 1 else parts.base, slices, data)
     labelled = labelled_figures(parts.base, data.labels, n_classes)
-    rescaled = rescaled_figures(
-        [overall, *(part for name, part in parts.by_name.items() if name != "fully_determined")]
-    )
-    random = overall.random()  # takes the longest, as do all that follow
-    for name, part in parts.by_name.items():
-        figures[name] = replace(figures[name], random_error=part.random().error)
-    determined, open_values = overall.values(~free), overall.values(free)
+    measured += rescaled_figures([overall, *parts.judged])
+    # What takes the longest comes last.
+    measures = tuple(one if of is None else replace(one, random=of.random()) for one, of in measured)
     inside = inliers(data.rows, timebox) if inside is None else inside
-    inner, outer = (None, None) if inside is None else overall.individuals(perfect.rows, inside)
-    single = certain_unique_rows(reconstruction, identity, overall, certain)
+    inner, outer = (None, None) if inside is None else overall.individuals(inside)
     significance = None
     if holdout is not None and not comparison.alone:
         significance = leak_significance(data.rows, unknown, rebuilt, holdout, overall.weights, seed, timebox)
     return Findings(
-        n_rows=len(truth),
-        n_columns=overall.n_counted,
-        error=error,
+        measures=measures,
         original_error=original_error,
-        perfect_rows=len(perfect.rows),
-        singled_out_rows=len(singled_out.rows),
+        singled_out=singled_out.number,
         unique_rows=int(overall.unique.sum()),
-        rows_in_order=in_order,
-        free_share=float(free[:, overall.unknown_attributes].mean()),
-        random=random,
-        split_half=split_half,
         identity=identity,
-        determined=determined,
-        free=open_values,
-        seen=figures.get("seen"),
-        informative=figures.get("informative"),
-        mostly_determined=figures.get("mostly_determined"),
+        rows_in_order=in_order,
+        values=_values(overall, certain, parts.n_fully_determined, in_place=in_their_place),
         known_attributes=len(known),
         known_rows=0 if knowledge is None else len(knowledge.known) - knowledge.informed,
         inliers=inner,
         outliers=outer,
         significance=significance,
         rebuilt_rows=guess.rebuilt_rows,
-        most_perfect_rows=perfect.bound,
-        most_singled_out_rows=singled_out.bound,
-        certain=None if certain is None else overall.values(certain, in_place=in_their_place),
-        constrained=None if certain is None else overall.values(~free & ~certain),
-        certain_rows=None if certain is None else int(certain[:, overall.unknown_attributes].all(axis=1).sum()),
+        certain_unique=certain_unique_rows(reconstruction, identity, overall, certain),
         proved_values=proved_values_of(reconstruction.proved_values, truth, overall.weights.counted),
-        numeric=None if numeric is None else numeric.with_random(random),
+        numeric=None if numeric is None else numeric.with_random(measures[0].random),
         row_errors=overall.row_errors(),
         raw=None if raw is None else _raw(truth, rebuilt, raw, domain, known, comparison, timebox),
         slices=sliced,
-        rescaled_slices=sliced_on_other_scales,
-        rescaled=tuple(
-            part if scaled is None else replace(part, random_error=scaled.random().error) for part, scaled in rescaled
-        ),
-        fully_determined=figures.get("fully_determined"),
-        fully_determined_rows=parts.n_fully_determined,
-        certain_unique_rows=None if single is None else single[0],
-        most_certain_unique_rows=None if single is None or single[0] == single[1] else single[1],
         labelled=labelled,
-        ideal=ideal,
-        informed=overall.informed,
         ambiguity=None if alternatives is None else alternatives.facts,
         columns=column_figures(overall),
     )
@@ -254,29 +236,28 @@ def _raw(
     return Raw(columns, comparison.distance(raw.rows(truth), raw.rows(rebuilt), weights, timebox))
 
 
-def _sliced(
-    compared: Compared, slices: Sequence[Slice], data: TrainingData
-) -> tuple[tuple[SliceFigures, ...], tuple[SliceFigures, ...]]:
+def _values(overall: Compared, certain: BoolArray | None, determined_rows: int, *, in_place: bool) -> Values:
+    """Return what the error is made of."""
+    free, unknown = overall.free, overall.unknown_attributes
+    found = Values(overall.values(~free), overall.values(free), float(free[:, unknown].mean()), determined_rows)
+    if certain is None:
+        return found
+    return replace(
+        found,
+        certain=overall.values(certain, in_place=in_place),
+        constrained=overall.values(~free & ~certain),
+        certain_rows=Bounds(int(certain[:, unknown].all(axis=1).sum()), len(certain)),
+    )
+
+
+def _sliced(compared: Compared, slices: Sequence[Slice], data: TrainingData) -> tuple[SliceFigures, ...]:
     """Return the figures of slices, and with numeric columns those of all that were measured, on other scales."""
     if not slices:
-        return (), ()
-    by_range = Sliced(
-        data,
-        compared.unknown,
-        compared.rebuilt,
-        compared.labels,
-        compared.partners,
-        compared.unique,
-        compared.domain,
-        compared.weights,
-        compared.comparison,
-        compared.seed,
-        compared.step,
-    )
+        return ()
+    by_range = Sliced(compared, data.labels, data.columns, compared.step)
     found = by_range.figures(slices)
     large = [one for one, figures in zip(slices, found, strict=True) if figures.measured is not None]
-    rescaled: list[SliceFigures] = []
     for scale, scaled in on_other_scales(compared) if large and compared.numeric and not compared.many else ():
-        again = replace(by_range, partners=scaled.partners, scaled=scaled.weights, scale=scale)
-        rescaled += [replace(one, on=scaled.on.removesuffix(compared.on)) for one in again.figures(large)]
-    return found, tuple(rescaled)
+        again = replace(by_range, on_scale=scaled, scale=scale)
+        found += tuple(replace(one, on=scaled.on.removesuffix(compared.on)) for one in again.figures(large))
+    return found

@@ -12,7 +12,7 @@ import numpy as np
 
 from pytest_draft.arrays import IntArray
 from pytest_draft.evaluate.compared import Compared
-from pytest_draft.facts.findings import Labelled
+from pytest_draft.facts.findings import WITH_LABELS, Labelled
 
 
 def labelled_figures(compared: Compared, labels: IntArray, n_classes: int | None) -> Labelled | None:
@@ -27,19 +27,10 @@ def labelled_figures(compared: Compared, labels: IntArray, n_classes: int | None
     columns = np.eye(n_classes, dtype=np.float32)
     part = replace(
         compared,
+        on=WITH_LABELS,
         rows=np.hstack([compared.rows, columns[labels]]),
         rebuilt=np.hstack([compared.rebuilt, columns[compared.labels]]),
         n_classes=n_classes,
     )
-    without, perfect = compared.perfect(), part.perfect()
-    commonest = labels == np.bincount(labels).argmax()
-    return Labelled(
-        n_rows=compared.n_rows,
-        error=part.error(),
-        perfect_rows=len(perfect.rows),
-        most_perfect_rows=perfect.bound,
-        split_half=part.split_half,
-        rows_without=len(without.rows),
-        commonest=int(commonest[compared.unknown[without.rows]].sum()),
-        numeric=bool(compared.weights.tolerance.any()),
-    )
+    without, commonest = compared.perfect.rows, labels == np.bincount(labels).argmax()
+    return Labelled(part.figures(), len(without), int(commonest[compared.unknown[without]].sum()))

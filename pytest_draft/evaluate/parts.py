@@ -1,7 +1,7 @@
 """Parts of the data that are judged by themselves: cuts a comparison of all of it into `Parts`.
 
 What the file does not reveal can only be guessed, and guesses would dilute a leak of the rest. So the figures are also
-taken on parts of the data, each beside its baselines on the same rows and columns (`Part`):
+taken on parts of the data, each beside its baselines on the same rows and columns (`Measure`):
 
 - *seen*: the rows that some tree has seen. Absolute and relative thresholds hold for them.
 - *informative*: without (nearly) constant attributes that are open in every row. Such an attribute says nothing of
@@ -35,7 +35,7 @@ from scipy import stats
 
 from pytest_draft.arrays import BoolArray, IntArray
 from pytest_draft.evaluate.compared import Compared
-from pytest_draft.facts.findings import ON_SEEN
+from pytest_draft.facts.findings import Of
 from pytest_draft.facts.identity import Identity
 from pytest_draft.matching import row_identities
 
@@ -68,17 +68,17 @@ class PartLimits:
 
 LIMITS = PartLimits()
 
+_ON_SEEN = " on the rows that some tree has seen"
+
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """The parts of a comparison; each is None where it is the whole, is empty or too small, or tells nobody apart."""
+    """The parts of a comparison."""
 
-    seen: Compared | None
-    informative: Compared | None
-    mostly_determined: Compared | None
-    fully_determined: Compared | None
+    judged: tuple[Compared, ...]
+    """Those that are not the whole, empty or too small, and tell people apart."""
     base: Compared
-    """What the last three are parts of: the rows that some tree has seen."""
+    """What all but the first are parts of: the rows that some tree has seen."""
     n_fully_determined: int
     """Rebuilt rows in which nothing is guessed, of those."""
 
@@ -94,25 +94,8 @@ class Parts:
         part = _seen_only(overall, seen, identity)
         base = part or overall
         fully = np.flatnonzero(~base.free[: base.n_rows, overall.unknown_attributes].any(axis=1))
-        return cls(
-            seen=part,
-            informative=_informative(base),
-            mostly_determined=_mostly_determined(base),
-            fully_determined=_fully_determined(base, fully),
-            base=base,
-            n_fully_determined=len(fully),
-        )
-
-    @property
-    def by_name(self) -> dict[str, Compared]:
-        """Those that there are, by their names in `Findings`."""
-        named = {
-            "seen": self.seen,
-            "informative": self.informative,
-            "mostly_determined": self.mostly_determined,
-            "fully_determined": self.fully_determined,
-        }
-        return {name: part for name, part in named.items() if part is not None}
+        parts = part, _informative(base), _mostly_determined(base), _fully_determined(base, fully)
+        return cls(tuple(one for one in parts if one is not None), base, len(fully))
 
 
 def _seen_only(compared: Compared, seen: BoolArray | None, identity: Identity) -> Compared | None:
@@ -124,7 +107,8 @@ def _seen_only(compared: Compared, seen: BoolArray | None, identity: Identity) -
         labels = None if compared.labels is None else compared.labels[seen]
         return replace(
             compared,
-            on=ON_SEEN,
+            of="seen",
+            on=_ON_SEEN,
             unknown=unknown,
             rebuilt=rebuilt,
             free=free,
@@ -137,7 +121,9 @@ def _seen_only(compared: Compared, seen: BoolArray | None, identity: Identity) -
         comparison = replace(compared.comparison, share=float(seen.mean()))
         rebuilt, free = compared.rebuilt[first], compared.free[first]
         labels = None if compared.labels is None else compared.labels[first]
-        return replace(compared, on=ON_SEEN, rebuilt=rebuilt, free=free, labels=labels, comparison=comparison)
+        return replace(
+            compared, of="seen", on=_ON_SEEN, rebuilt=rebuilt, free=free, labels=labels, comparison=comparison
+        )
     return None
 
 
@@ -150,13 +136,13 @@ def _informative(compared: Compared) -> Compared | None:
         ]
     )
     kept = ~compared.free[: compared.n_rows].all(axis=0) | (commonest < LIMITS.nearly_constant)
-    return _some_attributes(compared, kept, "without nearly constant ones that no tree tests")
+    return _some_attributes(compared, kept, "informative", "without nearly constant ones that no tree tests")
 
 
 def _mostly_determined(compared: Compared) -> Compared | None:
     """Return what is left with mostly determined attributes only, where these tell people apart."""
     kept = (~compared.free[: compared.n_rows]).mean(axis=0) >= LIMITS.mostly
-    part = _some_attributes(compared, kept, "those that trees test in most rows")
+    part = _some_attributes(compared, kept, "mostly_determined", "those that trees test in most rows")
     if part is None:
         return None
     if part.known_others is not None:  # whose leaves tell frequencies of so few columns gives nobody's record away
@@ -182,6 +168,7 @@ def _fully_determined(compared: Compared, which: IntArray) -> Compared | None:
     if compared.comparison.alone:
         part = replace(
             compared,
+            of="fully_determined",
             on=on,
             unknown=compared.unknown[which],
             rebuilt=compared.rebuilt[which],
@@ -192,6 +179,7 @@ def _fully_determined(compared: Compared, which: IntArray) -> Compared | None:
         order = np.concatenate([which, np.setdiff1d(np.arange(len(compared.rebuilt)), which)])
         part = replace(
             compared,
+            of="fully_determined",
             on=on,
             rebuilt=compared.rebuilt[order],
             free=compared.free[order],
@@ -206,14 +194,14 @@ def _fully_determined(compared: Compared, which: IntArray) -> Compared | None:
         return None
     tries = baseline.draws * baseline.rows
     share = (baseline.perfect_rows / part.n_rows * tries + 1) / (tries + 2)  # others may meet what they did not here
-    if stats.binom.sf(len(part.perfect().rows) - 1, part.n_rows, share) <= LIMITS.by_chance:
+    if stats.binom.sf(len(part.perfect.rows) - 1, part.n_rows, share) <= LIMITS.by_chance:
         return part
     spread = 0.0 if part.likest is None else part.likest[1]
-    below = baseline.error - part.error().upper
+    below = baseline.error - part.error.upper
     return part if below > 0 and below >= LIMITS.spreads * spread and spread else None
 
 
-def _some_attributes(compared: Compared, kept: BoolArray, which: str) -> Compared | None:
+def _some_attributes(compared: Compared, kept: BoolArray, of: Of, which: str) -> Compared | None:
     """Return the comparison on some attributes and the known ones; None where these are none, or all."""
     attributes = [a for a in range(len(kept)) if kept[a] or a in compared.known]
     if len(attributes) in (len(compared.known), len(kept)):
@@ -230,4 +218,4 @@ def _some_attributes(compared: Compared, kept: BoolArray, which: str) -> Compare
         known_others=None if others is None else others.mapped(lambda rows: rows[:, columns], attributes),
     )
     of_rows = " of the rows that some tree has seen" if compared.on else ""
-    return replace(part, on=f" on {part.n_counted} columns{of_rows} ({which})")
+    return replace(part, of=of, on=f" on {part.n_counted} columns{of_rows} ({which})")

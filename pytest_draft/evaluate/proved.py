@@ -15,6 +15,7 @@ from pytest_draft.data import TrainingData
 from pytest_draft.domain import Domain
 from pytest_draft.evaluate.compared import Compared
 from pytest_draft.evaluate.comparison import Comparison
+from pytest_draft.facts.certificate import Bounds
 from pytest_draft.facts.findings import ProvedValues
 from pytest_draft.facts.identity import Identity
 from pytest_draft.facts.reconstruction import Reconstruction
@@ -24,8 +25,8 @@ from pytest_draft.matching import row_identities, unmatched
 
 def certain_unique_rows(
     reconstruction: Reconstruction, identity: Identity, overall: Compared, certain: BoolArray | None
-) -> tuple[int, int] | None:
-    """Return how many unique rows are proved, at least and at most; None where nothing is proved of single rows."""
+) -> Bounds | None:
+    """Return how many unique rows are proved; None where nothing is proved of single rows."""
     if identity.status not in ("confirmed", "order differs"):  # what is proved is of other people
         return None
     truth, unique = overall.rows[overall.unknown], overall.unique
@@ -36,12 +37,12 @@ def certain_unique_rows(
                 row_identities(truth, rows) for rows in (reconstruction.proved, reconstruction.provable)
             )
         )
-        return least, max(least, most)
+        return Bounds(least, max(least, most))
     if certain is None:
         return None
     mine, theirs = row_identities(truth, overall.rebuilt[certain[:, overall.unknown_attributes].all(axis=1)])
     found = int(np.isin(mine[unique], theirs).sum())
-    return found, found
+    return Bounds(found, found)
 
 
 def proved_values_of(values: Mapping[int, FloatArray] | None, truth: Rows, counted: BoolArray) -> ProvedValues | None:

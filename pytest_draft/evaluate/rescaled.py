@@ -1,7 +1,7 @@
 """The same comparison on other scales, so that outliers do not dominate numeric columns.
 
 An outlier also decides errors by range, whoever guesses. So with numeric columns the whole and each part are judged
-once more on scales that none stretches (`Findings.rescaled`, `pytest_draft.scales`): without far-out values
+once more on scales that none stretches (`pytest_draft.scales`): without far-out values
 where there are some, and with ranks, which no other scale of a column changes. By rank, the values are counted as well
 that come back exactly, beside those that other rows like these have right (`Exact`).
 """
@@ -19,8 +19,9 @@ from pytest_draft.evaluate.close_rows import Met
 from pytest_draft.evaluate.compared import Compared
 from pytest_draft.evaluate.comparison import Comparison
 from pytest_draft.evaluate.numeric import share_exact
+from pytest_draft.facts.certificate import Bounds
 from pytest_draft.facts.figures import Baseline, Distance, Exact
-from pytest_draft.facts.findings import Part, ScaleName
+from pytest_draft.facts.findings import Measure, ScaleName
 from pytest_draft.matching import paired_distance
 from pytest_draft.scales import RisingScale, by_rank, without_far_out
 
@@ -28,17 +29,17 @@ FEW_ROWS = 300
 """Of more than `Numbers.many_rows` rows, this many are compared on other scales, each with all rebuilt ones."""
 
 
-def rescaled_figures(parts: Sequence[Compared]) -> tuple[tuple[Part, Compared | None], ...]:
+def rescaled_figures(parts: Sequence[Compared]) -> list[tuple[Measure, Compared | None]]:
     """Return the figures of parts with numeric columns on further scales, and what their random error is yet to be of.
 
     None of the rows in which nothing is guessed: rows of numbers are hardly ever whole without a guess.
     """
-    return tuple(
+    return [
         (_figures_of_sample(scaled), None) if scaled.many else (scaled.figures(), scaled)
         for part in parts
-        if part.numeric
+        if part.numeric and part.of != "fully_determined"
         for _, scaled in on_other_scales(part)
-    )
+    ]
 
 
 def on_other_scales(compared: Compared) -> tuple[tuple[RisingScale, Compared], ...]:
@@ -73,7 +74,7 @@ class _Closeness:
     exact: float
 
 
-def _figures_of_sample(compared: Compared) -> Part:
+def _figures_of_sample(compared: Compared) -> Measure:
     """Return the figures on a sample of true rows, each beside a row of its own among all rebuilt ones.
 
     Samples of true rows stand beside all other rows like these in the split-half baseline, and beside as many
@@ -91,31 +92,33 @@ def _figures_of_sample(compared: Compared) -> Part:
         others.append(_closeness(compared, compared.rows[sample], compared.rows[rest]))
         guesses.append(_closeness(compared, compared.rows[sample], compared.domain.uniform(len(pool), rng)))
     found = [one for one in others if one is not None]
-    random = [one.error.lower for one in guesses if one is not None]
-    split_half = Baseline(None, None, 0, number)
-    if found:
-        error = float(np.mean([one.error.lower for one in found]))
-        split_half = Baseline(error, float(np.mean([len(one.met.rows) for one in found])), len(found), number)
     exact = None
     if attack is not None and found and compared.scale == "rank":
         columns = int((compared.weights.tolerance > 0).sum())
         exact = Exact(number * columns, attack.exact, float(np.mean([one.exact for one in found])))
-    met = Met(np.empty(0, dtype=np.int64), number) if attack is None else attack.met
-    return Part(
+    return Measure(
+        of=compared.of,
         on=f"{compared.on} in a sample of {number:,} rows",
-        absolute=False,
-        n_rows=number,
+        rows=number,
         columns=compared.n_counted,
         error=Distance(0.0, 1.0, None) if attack is None else attack.error,
-        perfect_rows=len(met.rows),
-        random_error=float(np.mean(random)) if random else None,
-        split_half=split_half,
-        most_perfect_rows=met.bound,
-        numeric=compared.numeric,
+        perfect=Bounds(0, number) if attack is None else attack.met.number,
+        split_half=_mean(others, number),
+        random=_mean(guesses, number),
         scale=compared.scale,
+        numeric=compared.numeric,
         exact=exact,
         informed=compared.informed,
     )
+
+
+def _mean(draws: Sequence[_Closeness | None], number: int) -> Baseline:
+    """Return the mean of draws of so many rows, without those that there was no time for."""
+    known = [(one.error.lower, len(one.met.rows)) for one in draws if one is not None]
+    if not known:
+        return Baseline(None, None, 0, number)
+    error, perfect = np.mean(known, axis=0).tolist()
+    return Baseline(error, perfect, len(known), number)
 
 
 def _closeness(compared: Compared, truth: Rows, pool: Rows) -> _Closeness | None:

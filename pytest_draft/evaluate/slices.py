@@ -28,13 +28,12 @@ from itertools import islice
 import numpy as np
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
-from pytest_draft.data import TrainingData
-from pytest_draft.domain import Domain
 from pytest_draft.evaluate.baseline_draws import few_splits, half_size, halvings, n_sampled, n_splits, uniform_guesses
 from pytest_draft.evaluate.close_rows import Met
-from pytest_draft.evaluate.comparison import Comparison
+from pytest_draft.evaluate.compared import Compared
+from pytest_draft.facts.entropy import Between
 from pytest_draft.facts.figures import Distance
-from pytest_draft.facts.slices import _NOT_DRAWN, LEAST_ROWS, Measured, Slice, SliceBaseline, SliceFigures
+from pytest_draft.facts.slices import LEAST_ROWS, NOT_DRAWN, Measured, Slice, SliceBaseline, SliceFigures
 from pytest_draft.matching import Weights, differences
 from pytest_draft.timebox import TimeBox
 
@@ -69,43 +68,39 @@ class _BothSides:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sliced:
-    """What is compared: rebuilt rows beside the true ones."""
+    """Slices of a comparison."""
 
-    data: TrainingData
-    unknown: IntArray
-    """Shape (n_unknown,). Positions of the training rows that are compared with."""
-    rebuilt: Rows
-    """Shape (n_unknown, n_columns)."""
-    labels: IntArray | None
-    """Shape (n_unknown,). Rebuilt classes."""
-    partners: IntArray | None
-    """Shape (n_unknown,). The true row that each rebuilt one is matched to, by its place in `unknown`."""
-    unique: BoolArray
-    """Shape (n_unknown,). Whether a true row is unique in the training data."""
-    domain: Domain
-    weights: Weights
-    comparison: Comparison
-    seed: int
+    compared: Compared
+    """By which rows are matched in a draw, and who is in a slice."""
+    labels: IntArray
+    """Shape (n_training_rows,)."""
+    columns: Sequence[str]
+    """Names of the encoded columns."""
     timebox: TimeBox
+    on_scale: Compared | None = None
+    """The comparison on another scale; None for the same one."""
     scale: Callable[[Rows], Rows] = np.asarray
-    """Gives rows on the scale that they are compared on; who is in a slice does not hang on it."""
-    scaled: Weights | None = None
-    """On that scale; None for `weights`."""
+    """Gives rows on that scale."""
 
     @property
     def _weights(self) -> Weights:
-        return self.weights if self.scaled is None else self.scaled
+        return (self.on_scale or self.compared).weights
 
     def figures(self, slices: Sequence[Slice]) -> tuple[SliceFigures, ...]:
         """Return the figures of slices, in their order."""
-        truth, labels = self.data.rows[self.unknown], self.data.labels[self.unknown]
-        sizes = [int(one.holds(truth, labels, self.data.columns).sum()) for one in slices]
+        compared, truth, labels = self.compared, *self._truth
+        sizes = [int(one.holds(truth, labels, self.columns).sum()) for one in slices]
         large = [one for one, n_rows in zip(slices, sizes, strict=True) if n_rows >= LEAST_ROWS]
-        found = iter(self._measured(large, _Pairs(truth, labels, self.rebuilt, self.labels, self.partners)))
+        partners = (self.on_scale or compared).partners
+        found = iter(self._measured(large, _Pairs(truth, labels, compared.rebuilt, compared.labels, partners)))
         return tuple(
             SliceFigures(one.name, n_rows, next(found)) if n_rows >= LEAST_ROWS else _too_small(one)
             for one, n_rows in zip(slices, sizes, strict=True)
         )
+
+    @property
+    def _truth(self) -> tuple[Rows, IntArray]:
+        return self.compared.rows[self.compared.unknown], self.labels[self.compared.unknown]
 
     def _measured(self, slices: Sequence[Slice], pairs: _Pairs) -> list[Measured]:
         if not slices:
@@ -128,23 +123,22 @@ class Sliced:
     def _figures_of_slice(self, figured: Slice, pairs: _Pairs, distance: FloatArray | None) -> Measured:
         """Return the figures of a slice of the reconstruction, without its baselines."""
         both = self._both_sides(figured, pairs, distance)
-        unique = figured.holds(pairs.truth, pairs.labels, self.data.columns) & self.unique
+        unique = figured.holds(pairs.truth, pairs.labels, self.columns) & self.compared.unique
         return Measured(
             rebuilt_rows=both.guessed,
             error=both.error or Distance(0.0, 1.0, None),
             perfect_rows=both.perfect,
-            perfect_share=both.share,
-            most_perfect_share=both.most if both.most > both.share else None,
+            perfect_share=Between(both.share, both.most),
             singled_out_rows=len(self._met(pairs.truth, pairs.guess, unique).rows) if unique.any() else 0,
             unique_rows=int(unique.sum()),
         )
 
     def _both_sides(self, one: Slice, pairs: _Pairs, distance: FloatArray | None) -> _BothSides:
         """Return the figures of guesses in a slice that has a true row."""
-        mine = one.holds(pairs.truth, pairs.labels, self.data.columns)
+        mine = one.holds(pairs.truth, pairs.labels, self.columns)
         theirs = mine
-        if not self.comparison.alone:
-            theirs = one.holds(pairs.guess, pairs.guessed_labels, self.data.columns)
+        if not self.compared.comparison.alone:
+            theirs = one.holds(pairs.guess, pairs.guessed_labels, self.columns)
         error = None
         if distance is not None and pairs.partners is not None:
             sides = [side for side in (distance[mine[pairs.partners]], distance[theirs]) if len(side)]
@@ -160,27 +154,28 @@ class Sliced:
 
     def _met(self, these: Rows, those: Rows, which: BoolArray) -> Met:
         """Return which of some rows have equal ones among the others, or close ones."""
-        those = those[which] if self.comparison.alone else those
-        return self.comparison.met(self.scale(these[which]), self.scale(those), self._weights, self.timebox)
+        those = those[which] if self.compared.comparison.alone else those
+        return self.compared.comparison.met(self.scale(these[which]), self.scale(those), self._weights, self.timebox)
 
     def _halvings(self) -> Iterator[_Pairs]:
         """Yield the pairs of the split-half baseline."""
-        rows, labels = self.data.rows, self.data.labels
-        half = half_size(len(rows), len(self.unknown), self.weights, self.comparison)
-        draws = halvings(rows, self.weights, self.seed, self.timebox, self.unknown, self.comparison, half)
+        compared, labels = self.compared, self.labels
+        rows, unknown, weights = compared.rows, compared.unknown, compared.weights
+        half = half_size(len(rows), len(unknown), weights, compared.comparison)
+        draws = halvings(rows, weights, compared.seed, self.timebox, unknown, compared.comparison, half)
         for one, other, guess in islice(draws, n_splits(len(rows))):
             yield self._paired(rows[one], labels[one], guess, labels[other])
 
     def _guesses(self) -> Iterator[_Pairs]:
         """Yield the pairs of the random baseline, in which each class has as many guesses as rows."""
-        truth, labels = self.data.rows[self.unknown], self.data.labels[self.unknown]
-        rng = np.random.default_rng([self.seed, 44])
-        guesses = uniform_guesses(truth, self.domain, self.weights, rng, self.timebox)
+        compared, truth, labels = self.compared, *self._truth
+        rng = np.random.default_rng([compared.seed, 44])
+        guesses = uniform_guesses(truth, compared.domain, compared.weights, rng, self.timebox)
         for sample, guess in islice(guesses, few_splits(n_sampled(len(truth)))):
             yield self._paired(truth[sample], labels[sample], guess, labels[sample])
 
     def _paired(self, truth: Rows, labels: IntArray, guess: Rows, guessed_labels: IntArray) -> _Pairs:
-        partners = self.comparison.partners(self.scale(truth), self.scale(guess), self._weights, self.timebox)
+        partners = self.compared.comparison.partners(self.scale(truth), self.scale(guess), self._weights, self.timebox)
         return _Pairs(truth, labels, guess, guessed_labels, partners)
 
     def _baselines(self, slices: Sequence[Slice], draws: Iterator[_Pairs]) -> list[SliceBaseline]:
@@ -190,7 +185,7 @@ class Sliced:
             if (distance := self._distance(pairs)) is None:
                 break
             for one, of_slice in zip(slices, found, strict=True):
-                if one.holds(pairs.truth, pairs.labels, self.data.columns).any():
+                if one.holds(pairs.truth, pairs.labels, self.columns).any():
                     of_slice.append(self._both_sides(one, pairs, distance))
         return [_mean(of_slice) for of_slice in found]
 
@@ -199,7 +194,7 @@ def _mean(draws: Sequence[_BothSides]) -> SliceBaseline:
     """Return the mean over draws, in which a slice can have more or fewer rows; no draw without a matching."""
     known = [(draw.rows, draw.error.lower, draw.share) for draw in draws if draw.error is not None]
     if not known:
-        return _NOT_DRAWN
+        return NOT_DRAWN
     rows, errors, shares = np.array(known).T
     return SliceBaseline(float(np.average(errors, weights=rows)), float(np.average(shares, weights=rows)), len(known))
 

@@ -51,6 +51,10 @@ class Baseline:
         require_not_negative(error=self.error, perfect_rows=self.perfect_rows, draws=self.draws, rows=self.rows)
 
 
+NOT_DRAWN = Baseline(None, None, 0, 0)
+"""Of a baseline that was not measured."""
+
+
 @dataclass(frozen=True)
 class Individuals:
     """The figures on the inliers, or on the outliers, among the rows that were to be rebuilt."""

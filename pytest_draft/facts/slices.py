@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_draft.errors import PolicyError, one_line
 from pytest_draft.facts.checks import require_not_negative, require_rising, require_shares
+from pytest_draft.facts.entropy import Between
 from pytest_draft.facts.figures import Distance
 from pytest_draft.facts.rules import ListedRule, Literal
 
@@ -115,7 +116,7 @@ class SliceBaseline:
         require_shares(perfect_share=self.perfect_share)
 
 
-_NOT_DRAWN = SliceBaseline(None, None, 0)
+NOT_DRAWN = SliceBaseline(None, None, 0)
 
 
 @dataclass(frozen=True)
@@ -128,23 +129,19 @@ class Measured:
     """Without a matching, because the time was out or there are too many rows, nothing is known of it."""
     perfect_rows: int
     """True rows of the slice that are rebuilt perfectly."""
-    perfect_share: float
+    perfect_share: Between
     """The mean of their share and that of the rebuilt rows in the slice that are true rows."""
-    most_perfect_share: float | None
-    """It is no more than that; None where that is `perfect_share`."""
     singled_out_rows: int
     """Perfect rows that are unique in all of the training data; with numeric columns, the most that a matching meets.
     """
     unique_rows: int
     """True rows of the slice that are unique in all of the training data."""
-    random: SliceBaseline = _NOT_DRAWN
-    split_half: SliceBaseline = _NOT_DRAWN
+    random: SliceBaseline = NOT_DRAWN
+    split_half: SliceBaseline = NOT_DRAWN
     """`random` and `split_half`: of the same slice."""
 
     def __post_init__(self) -> None:
         require_not_negative(rebuilt_rows=self.rebuilt_rows, perfect_rows=self.perfect_rows)
-        require_shares(perfect_share=self.perfect_share, most_perfect_share=self.most_perfect_share)
-        require_rising(perfect_share=self.perfect_share, most_perfect_share=self.most_perfect_share)
         require_rising(singled_out_rows=self.singled_out_rows, unique_rows=self.unique_rows)
 
 

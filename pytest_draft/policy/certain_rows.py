@@ -11,13 +11,13 @@ from pytest_draft.policy.rule import Key, NotApplicable, Outcome, Rule, Threshol
 def check(examination: Examination, thresholds: Thresholds) -> Outcome:
     """Fail when more rows are proved than allowed; pass where no more can be, and nothing else is in doubt."""
     most, findings = thresholds["max_certain_rows"], examination.findings
+    known = None if findings is None else findings.values.certain_rows
     if examination.certificate is not None:
-        proved, at_most = examination.certificate.certain_vectors.lower, examination.certificate.certain_vectors.upper
-    elif findings is not None and findings.certain_rows is not None:
-        proved, at_most = findings.certain_rows, findings.n_rows
-    else:
+        known = examination.certificate.certain_vectors
+    if known is None:
         why = "; ".join(examination.reasons)
         return Outcome("inconclusive", why or "on such a file, the attack proves no single rows")
+    proved, at_most = known.lower, known.upper
     rows = f"{proved:,} row{'s are' if proved != 1 else ' is'} in the training data"
     shown, least = f"the file alone proves that {rows}", f"the file alone proves that at least {rows}"
     bar = Bar(most, f"limit: {most:,}", by_proof=True)

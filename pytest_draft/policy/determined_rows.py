@@ -22,11 +22,12 @@ def check(examination: Examination, thresholds: Thresholds) -> Outcome:
 def _judged(examination: Examination, allowed: Bar) -> Outcome:
     """Judge what is proved, whatever else is in doubt."""
     findings, informed = examination.findings, examination.informed
-    if findings is not None and findings.perfect_rows == findings.n_rows:
-        return allowed.judge(1.0, f"the attack rebuilds all {findings.n_rows:,} rows")
+    whole = None if findings is None else findings.whole
+    if whole is not None and whole.perfect.lower == whole.rows:
+        return allowed.judge(1.0, f"the attack rebuilds all {whole.rows:,} rows")
     proved = _proved(examination)
-    if findings is not None and proved and allowed.crossed_by(share := proved / findings.n_rows):
-        rows = f"{proved:,} of {findings.n_rows:,} rows ({share:.1%})"
+    if whole is not None and proved and allowed.crossed_by(share := proved / whole.rows):
+        rows = f"{proved:,} of {whole.rows:,} rows ({share:.1%})"
         return allowed.judge(share, f"the file alone proves {rows}: every dataset that explains it has them")
     if informed is not None:
         shown = f"somebody who knows all rows but one reads that one out of the file with certainty: {_told(informed)}"
@@ -43,10 +44,11 @@ def _proved(examination: Examination) -> int:
     other rows as known, of whom the rule asks nothing.
     """
     findings = examination.findings
-    if findings is None or findings.certain_unique_rows is None:
+    if findings is None or findings.certain_unique is None:
         return 0
     asked = examination.informed is not None or findings.ambiguity is not None
-    return findings.certain_rows or 0 if asked else 0
+    proved = findings.values.certain_rows
+    return proved.lower if asked and proved is not None else 0
 
 
 def _told(informed: Informed) -> str:

@@ -51,7 +51,7 @@ def _judged(examination: Examination, informed: Informed) -> list[tuple[Informed
     Not of the columns that a forest determines in most rows: given all others, five trees of depth 2 determine those
     that they test.
     """
-    part = None if examination.findings is None else examination.findings.informative
+    part = None if examination.findings is None else examination.findings.by_name.get("informative")
     return [(informed, ""), *([] if part is None else [(part.informed, part.on)])]
 
 

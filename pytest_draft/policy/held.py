@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_draft.facts.ambiguity import Ideal
-from pytest_draft.facts.findings import WITH_LABELS, Findings, Part
+from pytest_draft.facts.findings import WITH_LABELS, Findings, Measure
 from pytest_draft.policy.bar import Bar
 from pytest_draft.policy.ideal import of_bits
 from pytest_draft.policy.rule import Outcome, Thresholds, first_speaks
@@ -67,20 +67,20 @@ def deciding(ideals: Sequence[Ideal], bar: Bar | None, of_ideal: Callable[[Outco
     return ideals[next((place for place, one in enumerate(judged) if one.result == "passed"), 0)]
 
 
-def of_parts(findings: Findings, judge: Callable[[Part], list[Held]]) -> list[Held]:
+def of_parts(findings: Findings, judge: Callable[[Measure], list[Held]]) -> list[Held]:
     """Return what is held against the whole and its parts.
 
     Of rows in which nothing is guessed, the best attack gets those that can be certain: they need no bound.
     """
     held = []
-    for part in findings.judged:
-        certain = part is findings.fully_determined
+    for part in findings.measures:
+        certain = part.of == "fully_determined"
         held += [replace(one, best=()) if certain and one.best is None else one for one in judge(part)]
     return held
 
 
 def of_labelled(
-    findings: Findings, thresholds: Thresholds, judge: Callable[[Part, Thresholds], list[Held]]
+    findings: Findings, thresholds: Thresholds, judge: Callable[[Measure, Thresholds], list[Held]]
 ) -> list[Held]:
     """Return what is held against rows with their labels; nothing, where a policy has no such threshold.
 
@@ -92,7 +92,7 @@ def of_labelled(
         return []
     if findings.labelled is None:
         return [Held(Outcome("inconclusive", f"nothing is known of rows{WITH_LABELS}: no labels were rebuilt"))]
-    return judge(findings.labelled.part, meant)
+    return judge(findings.labelled.measure, meant)
 
 
 def _unless_converged(outcome: Outcome) -> Outcome:

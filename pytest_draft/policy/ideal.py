@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from pytest_draft.facts.ambiguity import Attacker, Ideal
-from pytest_draft.facts.findings import Findings, Part
+from pytest_draft.facts.findings import Findings, Measure
 from pytest_draft.facts.informed import Informed, OtherPeople
 from pytest_draft.policy.bar import CLOSE, Bar
 from pytest_draft.policy.rule import Outcome
@@ -44,7 +44,7 @@ _ROUNDING = 1e-9
 _MOST = 1e6
 
 
-def ideals_of(part: Part) -> list[Ideal]:
+def ideals_of(part: Measure) -> list[Ideal]:
     """Return all that is known of the most that anybody gets of a part: what any of them excludes nobody can.
 
     What somebody gets who knows all other rows is told by what other rows like these get, so without that it is
@@ -74,7 +74,7 @@ def _with(ideal: Ideal, people: Sequence[Attacker]) -> Ideal:
     )
 
 
-def without_file(part: Part) -> float | None:
+def without_file(part: Measure) -> float | None:
     """Return the least error that anybody considered gets of a part without the file; None where that is not known.
 
     Other rows like these, as many as there are, as they are or in proportion to how frequent they are, and the guess of
@@ -85,28 +85,28 @@ def without_file(part: Part) -> float | None:
     return part.informed.without_file * part.informed.shrinks * part.split_half.error
 
 
-def rows_without_file(part: Part) -> float:
+def rows_without_file(part: Measure) -> float:
     """Return the most rows that anybody considered meets perfectly without the file."""
     base = part.split_half.perfect_rows or 0.0
     drawn = [] if part.informed is None else [one for one in part.informed.population if not one.measured]
-    return min(max([base, *(one.near_rows_without_file * part.n_rows for one in drawn)]), float(part.n_rows))
+    return min(max([base, *(one.near_rows_without_file * part.rows for one in drawn)]), float(part.rows))
 
 
-def by_error(part: Part) -> list[Ideal]:
+def by_error(part: Measure) -> list[Ideal]:
     """Return the same for errors, the tightest limit first, and last those that the attack shows to be wrong."""
     reached = part.error.upper
     return sorted(ideals_of(part), key=lambda one: (_too_high(one, reached), -one.least_error))
 
 
-def by_rows(part: Part) -> list[Ideal]:
+def by_rows(part: Measure) -> list[Ideal]:
     """Return the same for perfect rows."""
     return sorted(
         ideals_of(part),
-        key=lambda one: (_too_few(one, part.perfect_rows, part.n_rows), one.most_perfect_rows),
+        key=lambda one: (_too_few(one, part.perfect.lower, part.rows), one.most_perfect_rows),
     )
 
 
-def _informed_ideal(part: Part, informed: Informed, split_half: float, base: float) -> Ideal:
+def _informed_ideal(part: Measure, informed: Informed, split_half: float, base: float) -> Ideal:
     """Return what somebody gets who knows all other rows, as whoever does not is measured.
 
     As many times the part's own split-half error as theirs is of theirs, among as many rows as an attack rebuilds; and
@@ -116,7 +116,7 @@ def _informed_ideal(part: Part, informed: Informed, split_half: float, base: flo
     if informed.exact_numeric is not None and part.exact is not None:
         added = _added(informed.exact_numeric, informed.exact_numeric_without_file or 0.0)
         exact = max(part.exact.split_half + added * (1 - part.exact.split_half), part.exact.share)
-    among_all, n_rows = informed.shrinks * split_half, float(part.n_rows)
+    among_all, n_rows = informed.shrinks * split_half, float(part.rows)
     alone = GUESSED * min(informed.without_file, _MOST) * among_all
     plain = rows_without_file(part)
     guessed = GUESSED * min(min(informed.of_split_half, informed.without_file, _MOST) * among_all, part.error.upper)
@@ -124,14 +124,14 @@ def _informed_ideal(part: Part, informed: Informed, split_half: float, base: flo
     knows_all = Attacker(
         prior="all other rows",
         least_error=min(guessed, alone),
-        most_perfect_rows=max(most, plain, float(part.most_perfect_rows or part.perfect_rows)),
+        most_perfect_rows=max(most, plain, float(part.perfect.upper)),
         error_without_file=alone,
         perfect_rows_without_file=plain,
     )
     return Ideal(
         least_error=knows_all.least_error,
         most_perfect_rows=knows_all.most_perfect_rows,
-        rows=part.n_rows,
+        rows=part.rows,
         most_exact=exact,
         error_without_file=knows_all.error_without_file,
         perfect_rows_without_file=knows_all.perfect_rows_without_file,
@@ -139,7 +139,7 @@ def _informed_ideal(part: Part, informed: Informed, split_half: float, base: flo
     )
 
 
-def _people(part: Part, informed: Informed, split_half: float) -> list[Attacker]:
+def _people(part: Measure, informed: Informed, split_half: float) -> list[Attacker]:
     """Return what those get who know other people's rows, among as many rows as an attack rebuilds."""
     attackers = []
     for one in informed.population:
@@ -148,27 +148,27 @@ def _people(part: Part, informed: Informed, split_half: float) -> list[Attacker]
             Attacker(
                 prior="other rows",
                 least_error=min(FORESEEN * reached, without),
-                most_perfect_rows=one.near_rows * part.n_rows,
+                most_perfect_rows=one.near_rows * part.rows,
                 error_without_file=without,
-                perfect_rows_without_file=one.near_rows_without_file * part.n_rows,
+                perfect_rows_without_file=one.near_rows_without_file * part.rows,
             )
         )
     return attackers
 
 
-def _of_people(part: Part, informed: Informed, people: OtherPeople, split_half: float) -> tuple[float, float]:
+def _of_people(part: Measure, informed: Informed, people: OtherPeople, split_half: float) -> tuple[float, float]:
     """Return the error with and without the file of those who know other people's rows, on as many rows as a part.
 
     As a share of that of other rows like these; or as it is, if that is less and of as many rows.
     """
     unit = informed.shrinks * split_half
     smaller = 1.0
-    if people.rows == part.n_rows and people.of_others * unit > 0:
+    if people.rows == part.rows and people.of_others * unit > 0:
         smaller = min(1.0, people.error / (people.of_others * unit))
     return people.of_others * unit * smaller, people.of_others_without_file * unit * smaller
 
 
-def by_other_people(part: Part, bar: Bar) -> list[Outcome]:
+def by_other_people(part: Measure, bar: Bar) -> list[Outcome]:
     """Return the failures by those who have guessed the training rows from a holdout's, as an attack does.
 
     What was tried on drawn rows fails nothing: it says how such attackers fare, and not on these rows.
@@ -219,18 +219,18 @@ def error_of_ideal(attack: Outcome, bar: Bar, ideal: Ideal, reached: float) -> O
     return _of_attackers(attack, replace(bar, rounding=_ROUNDING), best, each, words, missing=lambda error: error)
 
 
-def rows_of_ideal(attack: Outcome, bar: Bar, ideal: Ideal, part: Part) -> Outcome:
+def rows_of_ideal(attack: Outcome, bar: Bar, ideal: Ideal, part: Measure) -> Outcome:
     """Hold a bar against the most rows that anybody can expect to meet, beside what it says of the attack's.
 
     Numbers of rows are whole: what passes is rounded down, and up what may cross the bar.
     """
-    if _too_few(ideal, part.perfect_rows, part.n_rows):
+    if _too_few(ideal, part.perfect.lower, part.rows):
         return _distrusted(attack, f"{_fewer(ideal.most_perfect_rows)} rows")
     attackers = (ideal, *(ideal.attackers or (ideal,)))
     best, *each = [_Gets(one.most_perfect_rows, one.perfect_rows_without_file) for one in attackers]
     words = _Words("may rebuild", "rebuilds more than", _fewer, _more)
     bar = replace(bar, rounding=_ROUNDING)
-    return _of_attackers(attack, bar, best, each, words, missing=lambda rows: part.n_rows - rows)
+    return _of_attackers(attack, bar, best, each, words, missing=lambda rows: part.rows - rows)
 
 
 def _fewer(rows: float) -> str:
@@ -288,7 +288,7 @@ def _distrusted(attack: Outcome, thought: str) -> Outcome:
 
 def of_bits(findings: Findings) -> list[Outcome]:
     """Return why so few datasets explain the file that an attacker can try them all; nothing where there are enough."""
-    known = [found for found in (findings.ambiguity, findings.informed) if found is not None]
+    known = [found for found in (findings.ambiguity, findings.whole.informed) if found is not None]
     counted = [found.bits for found in known if found.bits is not None]
     most = max(counted, default=0.0)
     if not known or most >= ENOUGH_BITS:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from pytest_draft.facts.figures import TOLERANCE
-from pytest_draft.facts.findings import Findings, Part, ScaleName
+from pytest_draft.facts.findings import Findings, Measure, ScaleName
 from pytest_draft.facts.slices import Measured, SliceFigures
 from pytest_draft.policy.bar import Bar
 from pytest_draft.policy.held import Held, by_attack, by_best_attack, deciding, of_labelled, of_parts
@@ -32,7 +32,7 @@ def bounds(findings: Findings, thresholds: Thresholds, converged: bool) -> Outco
     return by_best_attack(findings, _held(findings, thresholds), converged)
 
 
-def limit(part: Part, thresholds: Thresholds) -> float | None:
+def limit(part: Measure, thresholds: Thresholds) -> float | None:
     """Return the rows that no attacker meets more of, those by which a part is judged; None where it is not known."""
     bars = [bar for _, bar in _against(part, thresholds) if bar is not None]
     strictest = min(bars, key=lambda one: one.at, default=None)
@@ -46,9 +46,9 @@ def _held(findings: Findings, thresholds: Thresholds) -> list[Held]:
         held.append(_certain(findings, most))
     held += of_labelled(findings, thresholds, _judge_part)
     if (share := thresholds.get("max_share_beyond_split_half")) is not None:
-        on = within(findings.numeric is not None)
+        on = within(findings.whole.numeric)
         held += of_slices(findings, lambda one, found: [_judge_slice(one, found, share, on)], _spared)
-    if "max_exact_values_beyond_split_half" in thresholds and findings.by_rank is None:
+    if "max_exact_values_beyond_split_half" in thresholds and "by_rank" not in findings.by_name:
         held.append(Held(Outcome("inconclusive", "it is not known how many numeric values come back exactly")))
     return held
 
@@ -56,7 +56,7 @@ def _held(findings: Findings, thresholds: Thresholds) -> list[Held]:
 def _certain(findings: Findings, most: int) -> Held:
     """Judge unique rows that are proved: they are in all datasets, and told to whoever knows the others."""
     bar = Bar(most, f"limit: {most:,}", by_proof=True)
-    attack, informed, known = _proved(findings, bar), findings.informed, []
+    attack, informed, known = _proved(findings, bar), findings.whole.informed, []
     if informed is not None:
         known.append(math.ceil(informed.most_determined_rows * informed.of_rows - 1e-9))
     if findings.ambiguity is not None:
@@ -68,13 +68,13 @@ def _certain(findings: Findings, most: int) -> Held:
 
 def _proved(findings: Findings, bar: Bar) -> Outcome:
     """Judge what is proved by now, which can be fewer rows than can be."""
-    proved, at_most = findings.certain_unique_rows, findings.most_certain_unique_rows
+    proved = findings.certain_unique
     if proved is None:
         return Outcome("inconclusive", f"how many unique rows the file alone proves was not found out; {bar.said}")
-    unique = f"{_unique(proved)} {'is' if proved == 1 else 'are'} in the training data"
+    unique = f"{_unique(proved.lower)} {'is' if proved.lower == 1 else 'are'} in the training data"
     shown = f"the file alone proves that {unique}"
-    cut_short = f"the file alone proves that at least {unique}; the proof ran out of time, it can be {at_most or 0:,}"
-    return bar.judge((proved, proved if at_most is None else at_most), shown, between=cut_short)
+    cut_short = f"the file alone proves that at least {unique}; the proof ran out of time, it can be {proved.upper:,}"
+    return bar.judge((proved.lower, proved.upper), shown, between=cut_short)
 
 
 def _unique(rows: int) -> str:
@@ -84,31 +84,30 @@ def _unique(rows: int) -> str:
 def _spared(measured: Measured) -> float:
     """Return how little of a slice is perfect of what other rows like these would not have met."""
     baseline = measured.split_half.perfect_share or 0.0
-    return (baseline - measured.perfect_share) / max(1 - baseline, 1e-9)
+    return (baseline - measured.perfect_share.lower) / max(1 - baseline, 1e-9)
 
 
 def _judge_slice(figures: SliceFigures, measured: Measured, share: float, on: str) -> Outcome:
     """Judge the mean of two shares: of the slice's true rows, and of the rebuilt rows that are in it."""
     what = f"{measured.perfect_rows:,} of the {figures.rows:,} rows of {named(figures)} are rebuilt perfectly{on}"
-    what += (
-        f"; with the {measured.rebuilt_rows:,} rebuilt rows in it counted too, a share of {measured.perfect_share:.1%}"
-    )
+    found = measured.perfect_share
+    what += f"; with the {measured.rebuilt_rows:,} rebuilt rows in it counted too, a share of {found.lower:.1%}"
     baseline = measured.split_half.perfect_share
     all_rows = measured.perfect_rows == figures.rows
     if baseline is None:
         missing = f"how many rows of {named(figures)} other rows like these match is not known: no time was left"
         return Outcome("failed", what) if all_rows else Outcome("inconclusive", missing)
-    most, share_at_most = baseline + share * (1 - baseline), measured.most_perfect_share
+    most = baseline + share * (1 - baseline)
     where_from = f"the {baseline:.1%} that other rows like these match there, and {100 * share:g} % of the rest"
     return Bar(most, f"limit: {most:.1%} ({where_from})", base=baseline).judge(
-        (measured.perfect_share, measured.perfect_share if share_at_most is None else share_at_most),
+        (found.lower, found.upper),
         what,
-        between=f"{what} or more, up to {share_at_most or 0:.1%} ({NOT_MATCHED})",
+        between=f"{what} or more, up to {found.upper:.1%} ({NOT_MATCHED})",
         surely=all_rows,
     )
 
 
-def _judge_part(part: Part, thresholds: Thresholds) -> list[Held]:
+def _judge_part(part: Measure, thresholds: Thresholds) -> list[Held]:
     by_ideal = partial(rows_of_ideal, part=part)
     held = [Held.by(found, bar, by_rows(part), by_ideal) for found, bar in _against(part, thresholds)]
     if "max_exact_values_beyond_split_half" in thresholds and part.scale == "rank":
@@ -116,7 +115,7 @@ def _judge_part(part: Part, thresholds: Thresholds) -> list[Held]:
     return held
 
 
-def _against(part: Part, thresholds: Thresholds) -> list[tuple[Outcome, Bar | None]]:
+def _against(part: Measure, thresholds: Thresholds) -> list[tuple[Outcome, Bar | None]]:
     """Return what each threshold says of the perfect rows, and its bar; None without the baseline that makes it."""
     outcomes: list[tuple[Outcome, Bar | None]] = []
     if "max_perfect_rows" in thresholds and part.absolute:
@@ -131,13 +130,12 @@ def _against(part: Part, thresholds: Thresholds) -> list[tuple[Outcome, Bar | No
             if base > baseline:
                 whose = "somebody who knows other people's rows meets without the file"
             where_from = f" (the {others:,} that {whose}, and {100 * share:g} % of the rest)"
-            outcomes.append(_judged(part, base + share * (part.n_rows - base), where_from, base))
+            outcomes.append(_judged(part, base + share * (part.rows - base), where_from, base))
     return outcomes
 
 
-def _judged(part: Part, most: float, where_from: str = "", base: float = 0.0) -> tuple[Outcome, Bar]:
-    perfect, n_rows = part.perfect_rows, part.n_rows
-    upper = perfect if part.most_perfect_rows is None else part.most_perfect_rows
+def _judged(part: Measure, most: float, where_from: str = "", base: float = 0.0) -> tuple[Outcome, Bar]:
+    perfect, upper, n_rows = part.perfect.lower, part.perfect.upper, part.rows
     on = within(part.numeric, part.scale) + part.on
     bar = Bar(most, f"limit: {math.floor(most + 1e-9):,}{where_from}", base=base)
     return bar.judge(
@@ -149,7 +147,7 @@ def _judged(part: Part, most: float, where_from: str = "", base: float = 0.0) ->
     ), bar
 
 
-def _judge_values(part: Part, share: float) -> Held:
+def _judge_values(part: Measure, share: float) -> Held:
     """Judge how many numeric values come back as they are, and how many anybody can have."""
     if (exact := part.exact) is None:
         missing = "no time was left, or there are too few rows"
@@ -177,11 +175,11 @@ def within(numeric: bool, scale: ScaleName = "range") -> str:
     return f" (numbers to within {100 * TOLERANCE:g} %{of})" if numeric else ""
 
 
-def _without_baseline(part: Part) -> Outcome:
+def _without_baseline(part: Measure) -> Outcome:
     """Judge without a baseline: nothing is worse than every row."""
-    if part.perfect_rows == part.n_rows:
+    if part.perfect.lower == part.rows:
         on = within(part.numeric, part.scale) + part.on
-        return Outcome("failed", f"the attack rebuilds all {part.n_rows:,} rows perfectly{on}")
+        return Outcome("failed", f"the attack rebuilds all {part.rows:,} rows perfectly{on}")
     why = (
         f"how many rows other rows like these match{part.on} is not known: no time was left, or there are too few rows"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from pytest_draft.facts.figures import Distance
-from pytest_draft.facts.findings import Findings, Part
+from pytest_draft.facts.findings import Findings, Measure
 from pytest_draft.facts.slices import Measured, SliceFigures
 from pytest_draft.policy.bar import Bar, bound
 from pytest_draft.policy.held import Held, by_attack, by_best_attack, deciding, of_labelled, of_parts
@@ -26,7 +26,7 @@ def bounds(findings: Findings, thresholds: Thresholds, converged: bool) -> Outco
     return by_best_attack(findings, _held(findings, thresholds), converged)
 
 
-def limit(part: Part, thresholds: Thresholds) -> float | None:
+def limit(part: Measure, thresholds: Thresholds) -> float | None:
     """Return the error that no attacker gets below, the one by which a part is judged; None where it is not known."""
     bars = [bar for _, bar in _of_part(part, thresholds) if bar is not None]
     strictest = max(bars, key=lambda one: one.at, default=None)
@@ -40,16 +40,16 @@ def _held(findings: Findings, thresholds: Thresholds) -> list[Held]:
     return held + of_slices(findings, lambda one, found: _judge_slice(one, found, thresholds), _spared)
 
 
-def _judge_part(part: Part, thresholds: Thresholds) -> list[Held]:
+def _judge_part(part: Measure, thresholds: Thresholds) -> list[Held]:
     by_ideal = partial(error_of_ideal, reached=part.error.upper)
     judged = _of_part(part, thresholds)
     others = [Held(one, ()) for _, bar in judged if bar is not None for one in by_other_people(part, bar)]
     return [*(Held.by(found, bar, by_error(part), by_ideal) for found, bar in judged), *others]
 
 
-def _of_part(part: Part, thresholds: Thresholds) -> list[tuple[Outcome, Bar | None]]:
+def _of_part(part: Measure, thresholds: Thresholds) -> list[tuple[Outcome, Bar | None]]:
     meant = _of(part.absolute, thresholds)
-    return _against(part.error, part.split_half.error, part.random_error, part.on, meant, without_file(part))
+    return _against(part.error, part.split_half.error, part.random.error, part.on, meant, without_file(part))
 
 
 def _judge_slice(figures: SliceFigures, measured: Measured, thresholds: Thresholds) -> list[Outcome]:

@@ -12,14 +12,14 @@ from pytest_draft.policy.thresholds_on_slices import named
 def check(findings: Findings, thresholds: Thresholds) -> Outcome:
     """Fail when more unique rows are perfect than allowed."""
     most = thresholds["max_singled_out_rows"]
-    found = f"{findings.singled_out_rows:,} of {findings.unique_rows:,} rows that are unique in the training data"
-    on = within(findings.numeric is not None) + _judge_slice(findings)
-    upper = findings.singled_out_rows if findings.most_singled_out_rows is None else findings.most_singled_out_rows
+    single = findings.singled_out
+    found = f"{single.lower:,} of {findings.unique_rows:,} rows that are unique in the training data"
+    on = within(findings.whole.numeric) + _judge_slice(findings)
     return Bar(most, f"limit: {most:,}").judge(
-        (findings.singled_out_rows, upper),
+        (single.lower, single.upper),
         f"{found} are rebuilt perfectly{on}",
         f"the attack rebuilds {found} perfectly{on}",
-        f"at least {found} are rebuilt perfectly{on}, and at most {upper:,} ({NOT_MATCHED})",
+        f"at least {found} are rebuilt perfectly{on}, and at most {single.upper:,} ({NOT_MATCHED})",
     )
 
 

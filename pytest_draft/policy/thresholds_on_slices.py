@@ -26,8 +26,7 @@ def of_slices(
     spared : callable
         Returns a number by which the slice that the attack spares least comes first.
     """
-    every = (*findings.slices, *findings.rescaled_slices)
-    measured = [(spared(one.measured), one, one.measured) for one in every if one.measured is not None]
+    measured = [(spared(one.measured), one, one.measured) for one in findings.slices if one.measured is not None]
     by_closeness = sorted(measured, key=lambda entry: entry[0])
     judged = [(one.name, judge(one, figures)) for _, one, figures in by_closeness]
     found = [(name, combined(several)) for name, several in judged if several]

@@ -176,7 +176,7 @@ def _to_decide(examination: Examination, policy: Policy, doubts: Sequence[str]) 
     if not is_open:
         return ()
     whose = _asked_by(policy)
-    limited = findings is not None and bool(ideals_of(findings.judged[0]))  # then an attack that converges is no pass
+    limited = findings is not None and bool(ideals_of(findings.whole))  # then an attack that converges is no pass
     longer = more_time(examination, whose, "fails" if limited else "passes") if by_time else None
     other_file, same_file = commands(examination, whose), () if longer is None else (longer,)
     return other_file + same_file if limited else same_file + other_file
@@ -200,8 +200,8 @@ def _by_bounds(
     findings = examination.findings
     if findings is None or judged.bounds is None:
         return outcome, examination.reasons
-    if findings.ambiguity is None and (findings.informed is None or not findings.error.upper):  # nobody gets more
-        return outcome, examination.reasons
+    if findings.ambiguity is None and (findings.whole.informed is None or not findings.whole.error.upper):
+        return outcome, examination.reasons  # nobody gets more
     if examination.doubts:
         return outcome, examination.reasons
     bounded = judged.bounds(findings, thresholds, not examination.shortfalls)

@@ -16,12 +16,8 @@ def check(findings: Findings, thresholds: Thresholds) -> Outcome:
     One far-out value that nobody guesses is wrong by most of its column's range, and hides that all else is exact.
     """
     most = thresholds["max_error_of_worst_row"]
-    rescaled = [
-        part for part in findings.rescaled if (part.n_rows, part.columns) == (findings.n_rows, findings.n_columns)
-    ]
-    return combined(
-        [_judge_scale(findings.error, "", most), *(_judge_scale(part.error, part.on, most) for part in rescaled)]
-    )
+    whole = (one for one in findings.measures if (one.of, one.rows) == ("everything", findings.whole.rows))
+    return combined([_judge_scale(one.error, one.on, most) for one in whole])
 
 
 def _judge_scale(error: Distance, on: str, most: float) -> Outcome:

@@ -24,27 +24,27 @@ SCHEMA_VERSION = 2
 """Of ``report.schema.json``; a report of another version is not compared with."""
 
 _FOUND_IN: dict[str, str | Callable[[Examination], float | int | None]] = {
-    "reconstruction_error": "findings.error.exact",
+    "reconstruction_error": "findings.whole.error.exact",
     "original_error": "findings.original_error.exact",
     "raw_error": "findings.raw.error.exact",
     "raw_columns": "findings.raw.columns",
-    "random_error": "findings.random.error",
-    "split_half_error": "findings.split_half.error",
-    "perfect_rows": "findings.perfect_rows",
-    "expected_perfect_rows": "findings.random.perfect_rows",
-    "split_half_perfect_rows": "findings.split_half.perfect_rows",
-    "singled_out_rows": "findings.singled_out_rows",
+    "random_error": "findings.whole.random.error",
+    "split_half_error": "findings.whole.split_half.error",
+    "perfect_rows": "findings.whole.perfect.lower",
+    "expected_perfect_rows": "findings.whole.random.perfect_rows",
+    "split_half_perfect_rows": "findings.whole.split_half.perfect_rows",
+    "singled_out_rows": "findings.singled_out.lower",
     "unique_rows": "findings.unique_rows",
-    "worst_row_error": "findings.error.worst",
-    "n_rows": lambda one: one.data.rows if one.findings is None else one.findings.n_rows,
+    "worst_row_error": "findings.whole.error.worst",
+    "n_rows": lambda one: one.data.rows if one.findings is None else one.findings.whole.rows,
     "known_rows": "findings.known_rows",
     "known_attributes": "findings.known_attributes",
     "rows_in_order": "findings.rows_in_order",
-    "free_share": "findings.free_share",
-    "determined_values": "findings.determined.number",
-    "determined_error": "findings.determined.error",
-    "free_values": "findings.free.number",
-    "free_error": "findings.free.error",
+    "free_share": "findings.values.free_share",
+    "determined_values": "findings.values.determined.number",
+    "determined_error": "findings.values.determined.error",
+    "free_values": "findings.values.free.number",
+    "free_error": "findings.values.free.error",
     "rebuilt_rows": "findings.rebuilt_rows",
     "inlier_rows": "findings.inliers.number",
     "inlier_error": "findings.inliers.error",
@@ -54,51 +54,51 @@ _FOUND_IN: dict[str, str | Callable[[Examination], float | int | None]] = {
     "outlier_perfect_rows": "findings.outliers.perfect_rows",
     "leak_p_value": "findings.significance.p_value",
     "leak_rank": "findings.significance.rank",
-    "seen_rows": "findings.seen.n_rows",
-    "seen_error": "findings.seen.error.exact",
-    "seen_perfect_rows": "findings.seen.perfect_rows",
-    "informative_columns": "findings.informative.columns",
-    "informative_error": "findings.informative.error.exact",
-    "informative_perfect_rows": "findings.informative.perfect_rows",
-    "mostly_determined_columns": "findings.mostly_determined.columns",
-    "mostly_determined_error": "findings.mostly_determined.error.exact",
-    "mostly_determined_perfect_rows": "findings.mostly_determined.perfect_rows",
-    "fully_determined_rows": "findings.fully_determined_rows",
-    "fully_determined_compared": "findings.fully_determined.n_rows",
-    "fully_determined_error": "findings.fully_determined.error.exact",
-    "fully_determined_split_half_error": "findings.fully_determined.split_half.error",
-    "fully_determined_perfect_rows": "findings.fully_determined.perfect_rows",
-    "certain_unique_rows": "findings.certain_unique_rows",
-    "certain_unique_rows_exact": lambda one: _is_exact(one.findings),
-    "error_with_labels": "findings.labelled.error.exact",
-    "split_half_error_with_labels": "findings.labelled.split_half.error",
-    "perfect_rows_with_labels": "findings.labelled.perfect_rows",
-    "split_half_perfect_rows_with_labels": "findings.labelled.split_half.perfect_rows",
+    "seen_rows": "findings.by_name.seen.rows",
+    "seen_error": "findings.by_name.seen.error.exact",
+    "seen_perfect_rows": "findings.by_name.seen.perfect.lower",
+    "informative_columns": "findings.by_name.informative.columns",
+    "informative_error": "findings.by_name.informative.error.exact",
+    "informative_perfect_rows": "findings.by_name.informative.perfect.lower",
+    "mostly_determined_columns": "findings.by_name.mostly_determined.columns",
+    "mostly_determined_error": "findings.by_name.mostly_determined.error.exact",
+    "mostly_determined_perfect_rows": "findings.by_name.mostly_determined.perfect.lower",
+    "fully_determined_rows": "findings.values.determined_rows",
+    "fully_determined_compared": "findings.by_name.fully_determined.rows",
+    "fully_determined_error": "findings.by_name.fully_determined.error.exact",
+    "fully_determined_split_half_error": "findings.by_name.fully_determined.split_half.error",
+    "fully_determined_perfect_rows": "findings.by_name.fully_determined.perfect.lower",
+    "certain_unique_rows": "findings.certain_unique.lower",
+    "certain_unique_rows_exact": lambda one: _at(one, "findings.certain_unique.exact"),
+    "error_with_labels": "findings.labelled.measure.error.exact",
+    "split_half_error_with_labels": "findings.labelled.measure.split_half.error",
+    "perfect_rows_with_labels": "findings.labelled.measure.perfect.lower",
+    "split_half_perfect_rows_with_labels": "findings.labelled.measure.split_half.perfect_rows",
     "labels_of_perfect_rows": "findings.labelled.rows_without",
     "majority_labels_of_perfect_rows": "findings.labelled.commonest",
-    "certain_rows": lambda one: _at(one, "findings.certain_rows" if one.certificate is None else _CERTAIN + "lower"),
-    "certain_rows_exact": lambda one: _all_certain(one) if one.certificate is None else _at(one, _CERTAIN + "exact"),
-    "certain_values": "findings.certain.number",
-    "certain_error": "findings.certain.error",
-    "constrained_values": "findings.constrained.number",
-    "constrained_error": "findings.constrained.error",
+    "certain_rows": lambda one: _at(one, f"{_certain(one)}.lower"),
+    "certain_rows_exact": lambda one: _at(one, f"{_certain(one)}.exact"),
+    "certain_values": "findings.values.certain.number",
+    "certain_error": "findings.values.certain.error",
+    "constrained_values": "findings.values.constrained.number",
+    "constrained_error": "findings.values.constrained.error",
     "proved_values": "findings.proved_values.number",
     "median_error": "findings.numeric.median.error",
     "iqr_error": "findings.numeric.attack.iqr_error",
     "close_values": "findings.numeric.attack.close_values",
     "exact_values": "findings.numeric.attack.exact_values",
     "exact_rows": "findings.numeric.attack.exact_rows",
-    "rank_error": "findings.by_rank.error.exact",
-    "rank_split_half_error": "findings.by_rank.split_half.error",
-    "rank_perfect_rows": "findings.by_rank.perfect_rows",
-    "rank_split_half_perfect_rows": "findings.by_rank.split_half.perfect_rows",
-    "rank_exact_values": "findings.by_rank.exact.share",
-    "rank_split_half_exact_values": "findings.by_rank.exact.split_half",
+    "rank_error": "findings.by_name.by_rank.error.exact",
+    "rank_split_half_error": "findings.by_name.by_rank.split_half.error",
+    "rank_perfect_rows": "findings.by_name.by_rank.perfect.lower",
+    "rank_split_half_perfect_rows": "findings.by_name.by_rank.split_half.perfect_rows",
+    "rank_exact_values": "findings.by_name.by_rank.exact.share",
+    "rank_split_half_exact_values": "findings.by_name.by_rank.exact.split_half",
     "guaranteed_overlap": "certificate.guaranteed_vectors.lower",
     "guaranteed_overlap_exact": "certificate.guaranteed_vectors.exact",
     "unique": "certificate.unique",
-    "error_without_file": lambda one: None if one.findings is None else without_file(one.findings.judged[0]),
-    "rows_without_file": lambda one: None if one.findings is None else rows_without_file(one.findings.judged[0]),
+    "error_without_file": lambda one: None if one.findings is None else without_file(one.findings.whole),
+    "rows_without_file": lambda one: None if one.findings is None else rows_without_file(one.findings.whole),
     "given_others_error": "informed.error",
     "given_others_error_without_file": "informed.error_without_file",
     "given_others_matched_error": "informed.matched_error",
@@ -130,15 +130,13 @@ _OF_ATTACK = [
 ]
 """Metrics that only an attack gives."""
 
-_CERTAIN = "certificate.certain_vectors."
-
 _OF_SLICE = {
     "rebuilt_rows": "rebuilt_rows",
     "error": "error.exact",
     "random_error": "random.error",
     "split_half_error": "split_half.error",
     "perfect_rows": "perfect_rows",
-    "perfect_share": "perfect_share",
+    "perfect_share": "perfect_share.lower",
     "split_half_perfect_share": "split_half.perfect_share",
     "singled_out_rows": "singled_out_rows",
     "unique_rows": "unique_rows",
@@ -255,7 +253,9 @@ def metrics_of(examination: Examination) -> dict[str, float | int | None]:
 def _at(value: Any, path: str) -> Any:
     """Return what stands at the end of a path of attributes; None where something on the way is."""
     for name in path.split("."):
-        value = None if value is None else getattr(value, name)
+        if value is None:
+            return None
+        value = value.get(name) if isinstance(value, dict) else getattr(value, name)
     return value
 
 
@@ -263,15 +263,9 @@ def _ends_meet(bounds: Between | None) -> bool | None:
     return None if bounds is None else bounds.rest.exact is not None
 
 
-def _is_exact(findings: Findings | None) -> bool | None:
-    if findings is None or findings.certain_unique_rows is None:
-        return None
-    return findings.most_certain_unique_rows is None
-
-
-def _all_certain(examination: Examination) -> bool | None:
-    findings = examination.findings
-    return None if findings is None or findings.certain_rows is None else findings.certain_rows == findings.n_rows
+def _certain(examination: Examination) -> str:
+    """Return where it stands how many rows are certain."""
+    return "findings.values.certain_rows" if examination.certificate is None else "certificate.certain_vectors"
 
 
 def _structure(structure: StructureFacts | None) -> dict[str, Any] | None:
@@ -319,12 +313,12 @@ def _limit(findings: Findings | None, policy: Policy) -> dict[str, float] | None
     """Return what no attacker betters on the whole, by which it is judged; None where that is not known."""
     if findings is None:
         return None
-    whole, rules = findings.judged[0], policy.rules
+    whole, rules = findings.whole, policy.rules
     error = reconstruction_error.limit(whole, rules.get(reconstruction_error.RULE.id, {}))
     rows = perfect_rows.limit(whole, rules.get(perfect_rows.RULE.id, {}))
     if error is None or rows is None:
         return None
-    return {"least_error": error, "most_perfect_rows": min(rows, float(whole.n_rows))}
+    return {"least_error": error, "most_perfect_rows": min(rows, float(whole.rows))}
 
 
 def _ambiguity(findings: Findings | None) -> dict[str, Any] | None:
@@ -332,7 +326,9 @@ def _ambiguity(findings: Findings | None) -> dict[str, Any] | None:
     if findings is None or findings.ambiguity is None:
         return None
     ideal = [
-        {"on": part.on, "scale": part.scale, **asdict(part.ideal)} for part in findings.judged if part.ideal is not None
+        {"on": part.on, "scale": part.scale, **asdict(part.ideal)}
+        for part in findings.measures
+        if part.ideal is not None
     ]
     return {**asdict(findings.ambiguity), "ideal": ideal}
 
@@ -346,7 +342,7 @@ def _row_errors(examination: Examination) -> dict[str, Any] | None:
 
 def _slices(examination: Examination) -> list[dict[str, Any]]:
     """Return the figures of the slices that the policy names; null where a slice has too few rows."""
-    figures = () if examination.findings is None else examination.findings.slices
+    figures = () if examination.findings is None else [one for one in examination.findings.slices if not one.on]
     return [
         {"name": one.name, "rows": one.rows, **{name: _at(one.measured, path) for name, path in _OF_SLICE.items()}}
         for one in figures
@@ -357,23 +353,23 @@ def _baselines(examination: Examination) -> dict[str, Any]:
     findings = examination.findings
     if findings is None:
         return {}
-    significance, numeric = findings.significance, findings.numeric
+    whole, significance, numeric = findings.whole, findings.significance, findings.numeric
     baselines: dict[str, Any] = {
-        "random": {"draws": findings.random.draws, "rows": findings.random.rows},
-        "split_half": {"draws": findings.split_half.draws, "rows": findings.split_half.rows},
+        "random": {"draws": whole.random.draws, "rows": whole.random.rows},
+        "split_half": {"draws": whole.split_half.draws, "rows": whole.split_half.rows},
         "identity": findings.identity.status,
         "holdout": asdict(significance) if significance else None,
     }
     if examination.cut_short:
         return baselines
-    baselines["reconstruction_error_bounds"] = [findings.error.lower, findings.error.upper]
+    baselines["reconstruction_error_bounds"] = [whole.error.lower, whole.error.upper]
     baselines["original_error_bounds"] = [findings.original_error.lower, findings.original_error.upper]
     if findings.raw is not None:
         baselines["raw_error_bounds"] = [findings.raw.error.lower, findings.raw.error.upper]
     if findings.proved_values is not None:
         baselines["proved_values"] = asdict(findings.proved_values)
-    if findings.most_perfect_rows is not None:
-        baselines["perfect_rows_bounds"] = [findings.perfect_rows, findings.most_perfect_rows]
+    if not whole.perfect.exact:
+        baselines["perfect_rows_bounds"] = [whole.perfect.lower, whole.perfect.upper]
     if numeric is not None:
         baselines["numeric"] = asdict(numeric) | {
             "tolerance": TOLERANCE,

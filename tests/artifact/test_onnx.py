@@ -156,7 +156,7 @@ def test_an_onnx_file_of_shallow_trees_is_judged_as_its_hardened_joblib_file(boo
         case = Case(str(tmp_path / name), str(tmp_path / "train.csv"), "y", seconds=60.0, effort=2.0, workers=1)
         examination, _ = examine(case)
         verdict = verdict_of((check.result, check.counts) for check in judge(examination, default_policy()))
-        found.append((verdict, examination.findings.error.upper))
+        found.append((verdict, examination.findings.whole.error.upper))
     granted = "whether each tree saw draws of the rows, or all of them"
     assert (
         granted

@@ -389,7 +389,7 @@ def test_every_kind_of_classifier_is_judged_and_gives_its_rows_away(kind, judged
     assert found.reasons == ()
     assert found.residual == 0
     assert found.findings.identity.status == "confirmed"
-    assert found.findings.perfect_rows >= 0.9 * N_ROWS
+    assert found.findings.whole.perfect.lower >= 0.9 * N_ROWS
 
 
 @pytest.mark.nightly
@@ -401,7 +401,7 @@ def test_every_kind_of_regressor_is_judged_by_its_rows_alone(kind, judged):
     found = judged(model, frame)
     assert found.residual == 0
     assert found.findings.identity.status == "confirmed"
-    assert found.findings.perfect_rows >= rebuilt
+    assert found.findings.whole.perfect.lower >= rebuilt
     assert found.data.unused_columns == ()
 
 
@@ -420,7 +420,7 @@ def test_targets_that_repeat_are_used_wherever_leaves_tell_how_many_there_are_of
 @pytest.mark.nightly
 def test_a_regressor_never_passes_while_its_means_are_not_used(judged):
     found = judged(ExtraTreesRegressor(40, random_state=0), people().assign(label=np.arange(N_ROWS)))
-    assert found.findings.perfect_rows < N_ROWS
+    assert found.findings.whole.perfect.lower < N_ROWS
     assert any("mean targets" in reason for reason in found.reasons)
 
 
@@ -441,7 +441,7 @@ def test_a_warm_started_forest_is_judged(judged):
     model = RandomForestClassifier(20, warm_start=True, random_state=0).fit(frame.iloc[:, :-1], frame["label"])
     found = judged(model.set_params(n_estimators=40), frame)
     assert found.reasons == ()
-    assert found.findings.perfect_rows >= 0.9 * N_ROWS
+    assert found.findings.whole.perfect.lower >= 0.9 * N_ROWS
 
 
 def test_trees_grown_with_weights_that_were_changed_later_are_refused(judged):

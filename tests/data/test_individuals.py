@@ -82,7 +82,7 @@ def test_errors_and_perfect_rows_of_each_kind_are_those_counted_by_hand():
     result = found([COMMON] * 40 + [RARE] * 2, [COMMON] * 39 + [[1, 0, 0, 0]] + [[1, 1, 1, 0]] * 2)
     assert astuple(result.inliers) == (40, pytest.approx(1 / 4 / 40), 39)
     assert astuple(result.outliers) == (2, pytest.approx(1 / 4), 0)
-    assert result.error.worst == pytest.approx(1 / 4)
+    assert result.whole.error.worst == pytest.approx(1 / 4)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -91,10 +91,10 @@ def test_both_kinds_together_are_the_whole(seed):
     truth, rebuilt = (array(rng.random((50, 4)) < [0.05, 0.1, 0.9, 0.5]) for _ in range(2))
     result = found(truth, rebuilt)
     kinds = (result.inliers, result.outliers)
-    assert sum(kind.number for kind in kinds) == result.n_rows
-    assert sum(kind.perfect_rows for kind in kinds) == result.perfect_rows
-    whole = sum(kind.number * kind.error for kind in kinds if kind.number) / result.n_rows
-    assert whole == pytest.approx(result.error.exact)
+    assert sum(kind.number for kind in kinds) == result.whole.rows
+    assert sum(kind.perfect_rows for kind in kinds) == result.whole.perfect.lower
+    whole = sum(kind.number * kind.error for kind in kinds if kind.number) / result.whole.rows
+    assert whole == pytest.approx(result.whole.error.exact)
 
 
 @pytest.mark.parametrize("rows", [[COMMON], [COMMON] * 12], ids=["one", "all alike"])

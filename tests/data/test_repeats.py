@@ -226,7 +226,7 @@ def test_a_table_of_copies_is_judged_no_more_mildly(tmp_path, seed, bootstrap):
     (once, before, _), (often, after, rebuilt) = results
     assert GRAVITY[often] >= GRAVITY[once]
     assert after.findings.original_error.upper <= before.findings.original_error.upper + 0.02
-    assert after.findings.n_columns == 8
+    assert after.findings.whole.columns == 8
     assert rebuilt.rows.shape == (40, 32)
     assert np.array_equal(rebuilt.rows, np.tile(rebuilt.rows[:, :8], 4))
     assert any("columns are told by others" in line for line in after.domain.granted)

@@ -44,7 +44,7 @@ def columns(truth: np.ndarray, rebuilt: np.ndarray, seconds: float = 60.0) -> di
     if findings.columns:
         counted = np.array([1, 3, 1]) / 5
         errors = [one.error for one in findings.columns]
-        assert float(counted @ errors) == pytest.approx(findings.error.exact)
+        assert float(counted @ errors) == pytest.approx(findings.whole.error.exact)
     return {one.name: one for one in findings.columns}
 
 

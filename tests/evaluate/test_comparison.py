@@ -81,8 +81,8 @@ def test_each_figure_has_a_share_of_the_time_that_is_left():
     box = TimeBox(100.0, clock=lambda: now[0])
     rows = array([[0, 0, 0], [1, 1, 3]])
     free = np.zeros(rows.shape, dtype=bool)
-    compared = Compared("", rows, np.arange(2), rows, free, None, DOMAIN, (), Comparison(), 0, box)
+    compared = Compared("everything", "", rows, np.arange(2), rows, free, None, DOMAIN, (), Comparison(), 0, box)
     assert compared.step.remaining == pytest.approx(STEP_SHARE * 100)
     now[0] = 50.0
     assert compared.step.remaining == pytest.approx(STEP_SHARE * 50)
-    assert compared.error().exact == 0.0
+    assert compared.error.exact == 0.0

@@ -83,10 +83,13 @@ BOUNDS = ("ambiguity", "informed")
 def test_columns_that_are_always_one_never_hide_that_all_else_is_rebuilt(examined, constants):
     rows = np.random.default_rng(0).integers(0, 2, (60, 6))
     rows = np.hstack([rows, np.ones((60, constants), int)])
-    assert examined(rows, n_estimators=50).findings.perfect_rows == 60
+    assert examined(rows, n_estimators=50).findings.whole.perfect.lower == 60
     found = examined(rows, n_estimators=50, domain='others = "binary"\n')
-    assert found.findings.perfect_rows == 0  # no tree tests the constant columns, and they are guessed wrong
-    assert (found.findings.informative.columns, found.findings.informative.perfect_rows) == (6, 60)
+    assert found.findings.whole.perfect.lower == 0  # no tree tests the constant columns, and they are guessed wrong
+    assert (found.findings.by_name["informative"].columns, found.findings.by_name["informative"].perfect.lower) == (
+        6,
+        60,
+    )
     assert verdict(found) == "failed"
 
 
@@ -94,7 +97,7 @@ def test_columns_that_are_always_one_never_hide_that_all_else_is_rebuilt(examine
 def test_a_column_that_varies_counts_even_where_no_tree_tests_it(examined):
     rows = np.random.default_rng(0).integers(0, 2, (60, 6))
     found = examined(rows, n_estimators=1, max_depth=1)
-    assert found.findings.informative is None
+    assert found.findings.by_name.get("informative") is None
     assert verdict(found) == "passed"
 
 
@@ -103,10 +106,10 @@ def test_a_column_that_varies_counts_even_where_no_tree_tests_it(examined):
 def test_half_of_the_columns_that_is_given_away_fails_though_the_other_half_is_guessed(examined, bootstrap):
     rows = np.random.default_rng(0).integers(0, 2, (60, 14))
     found = examined(rows, untested=7, n_estimators=50, bootstrap=bootstrap)
-    part = found.findings.mostly_determined
-    assert (part.columns, part.n_rows, part.perfect_rows, part.error.exact) == (7, 60, 60, 0)
-    assert found.findings.determined.error == 0
-    assert found.findings.free.error > 0.3
+    part = found.findings.by_name["mostly_determined"]
+    assert (part.columns, part.rows, part.perfect.lower, part.error.exact) == (7, 60, 60, 0)
+    assert found.findings.values.determined.error == 0
+    assert found.findings.values.free.error > 0.3
     assert verdict(found) == "failed"
     assert verdict(without(found, "mostly_determined")) == "passed"
     (sentence,) = [check.sentence for check in judge(found, default_policy()) if check.rule == "reconstruction-error"]
@@ -117,10 +120,10 @@ def test_half_of_the_columns_that_is_given_away_fails_though_the_other_half_is_g
 def test_one_column_that_is_given_away_is_a_frequency_and_nobodys_row(examined, monkeypatch):
     rows = np.random.default_rng(0).integers(0, 2, (60, 14))
     found = examined(rows, untested=13, n_estimators=50)
-    assert found.findings.mostly_determined is None
+    assert found.findings.by_name.get("mostly_determined") is None
     assert verdict(found) == "passed"
     monkeypatch.setattr(parts, "LIMITS", replace(parts.LIMITS, most_met=1.0))
-    assert examined(rows, untested=13, n_estimators=50).findings.mostly_determined.error.exact == 0
+    assert examined(rows, untested=13, n_estimators=50).findings.by_name["mostly_determined"].error.exact == 0
 
 
 STRICT = Policy("strict", "by hand", {"reconstruction-error": {"max_error": 0.05}})
@@ -135,8 +138,8 @@ def test_rows_that_no_tree_has_seen_never_hide_that_all_others_are_rebuilt(exami
     weights = np.repeat([1.0, 0.0], [20, 40])
     found = examined(rows, weights, shuffled=shuffled, n_estimators=50, bootstrap=bootstrap)
     assert found.findings.identity.status == ("order differs" if shuffled else "confirmed")
-    part = found.findings.seen
-    assert (part.n_rows, part.columns, part.perfect_rows, part.error.exact) == (20, 10, 20, 0)
+    part = found.findings.by_name["seen"]
+    assert (part.rows, part.columns, part.perfect.lower, part.error.exact) == (20, 10, 20, 0)
     assert part.split_half.error > 0.1
     assert verdict(found) == verdict(found, STRICT) == "failed"
     hidden = replace(without(found, "seen", "informative", "certain_unique_rows"), informed=None)

@@ -10,14 +10,16 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
+from builders import FINDINGS, changed
 from pytest_draft.data import TrainingData
 from pytest_draft.documents import rules_folder
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.evaluate.findings import evaluate
 from pytest_draft.examine.flow import examine
 from pytest_draft.facts.case import Case
-from pytest_draft.facts.figures import Baseline, Distance
-from pytest_draft.facts.findings import Labelled
+from pytest_draft.facts.certificate import Bounds
+from pytest_draft.facts.figures import Distance
+from pytest_draft.facts.findings import WITH_LABELS, Labelled
 from pytest_draft.facts.identity import Identity
 from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.policy.policy import read_policy
@@ -46,18 +48,18 @@ def found(labels, guessed, n_classes=2, truth=TRUTH, rebuilt=REBUILT, seen=None)
 def test_rows_with_labels_are_those_counted_by_hand():
     told = found([0, 1, 1, 0, 0], [0, 1, 1, 0, 1]).labelled
     # 0000 twice, with labels 0 and 1, rebuilt with 1 and 1; 1000 with 1, rebuilt with 0
-    assert (told.rows_without, told.perfect_rows, told.n_rows) == (3, 1, 5)
+    assert (told.rows_without, told.measure.perfect.lower, told.measure.rows) == (3, 1, 5)
     assert told.commonest == 1  # of the three, one has label 0, the commonest of all five
     # one wrong label each of 0000 and 1000; a wrong column of 1110; of 1101 a wrong column and a wrong label
-    assert told.error.exact == pytest.approx((1 + 1 + 1 + 2) / 5 / 5)
+    assert told.measure.error.exact == pytest.approx((1 + 1 + 1 + 2) / 5 / 5)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
 def test_a_wrong_label_is_one_wrong_value_whichever_it_is(n_classes):
     for wrong in range(1, n_classes):
         told = found([0] * 5, [wrong] * 5, n_classes, rebuilt=TRUTH).labelled
-        assert told.error.exact == pytest.approx(1 / 5)
-        assert (told.rows_without, told.perfect_rows) == (5, 0)
+        assert told.measure.error.exact == pytest.approx(1 / 5)
+        assert (told.rows_without, told.measure.perfect.lower) == (5, 0)
 
 
 def test_all_else_stays_as_it_is_without_labels():
@@ -69,20 +71,20 @@ def test_all_else_stays_as_it_is_without_labels():
 def test_baselines_have_labels_too():
     rows = np.zeros((40, 4))
     told = found(np.arange(40) % 2, np.arange(40) % 2, truth=rows, rebuilt=rows).labelled
-    assert 20 < told.split_half.perfect_rows < 40  # the halves' labels differ by chance
-    assert 0 < told.split_half.error < 0.1
+    assert 20 < told.measure.split_half.perfect_rows < 40  # the halves' labels differ by chance
+    assert 0 < told.measure.split_half.error < 0.1
     same = found([0] * 40, [0] * 40, truth=rows, rebuilt=rows).labelled
-    assert (same.split_half.perfect_rows, same.split_half.error) == (40, 0)
+    assert (same.measure.split_half.perfect_rows, same.measure.split_half.error) == (40, 0)
 
 
 def test_rows_that_no_tree_has_seen_are_left_out():
     seen = np.array([True, True, False, False, False])
     told = found([0, 1, 1, 0, 0], [0, 1, 0, 1, 1], rebuilt=TRUTH, seen=seen).labelled
-    assert (told.n_rows, told.perfect_rows, told.error.exact) == (2, 2, 0)
+    assert (told.measure.rows, told.measure.perfect.lower, told.measure.error.exact) == (2, 2, 0)
 
 
 BASE = found([0, 1, 1, 0, 0], [0, 1, 1, 0, 1])
-LABELLED = Labelled(40, Distance(0.1, 0.1, 0.3), 20, None, Baseline(0.2, 4.0, 20, 20), 25, 14)
+LABELLED = Labelled(changed(FINDINGS.whole, on=WITH_LABELS, perfect=20), 25, 14)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +102,8 @@ def test_thresholds_with_labels_are_held_against_rows_with_labels(rule, key, cro
     assert failed.result == "failed"
     assert "with the label as one more attribute; " in failed.sentence
     assert RULES[rule].check(findings, {key: kept}).result == "passed"
-    bounds = replace(LABELLED, error=Distance(0.0, 1.0, None), most_perfect_rows=40)
+    measure = changed(LABELLED.measure, error=Distance(0.0, 1.0, None), perfect=Bounds(20, 40))
+    bounds = replace(LABELLED, measure=measure)
     assert RULES[rule].check(replace(BASE, labelled=bounds), {key: kept}).result == "inconclusive"
     regressor = RULES[rule].check(replace(BASE, labelled=None), {key: crossed})
     assert regressor.result == "inconclusive"
@@ -143,14 +146,14 @@ def test_labels_are_rebuilt_whatever_the_adversary_knows_besides(adversary, tabl
     joblib.dump(RandomForestClassifier(40, random_state=0).fit(rows, labels), tmp_path / "model.joblib")
     examination, _ = examine(Case(str(tmp_path / "model.joblib"), adversary=adversary), data=(rows, labels))
     findings, told = examination.findings, examination.findings.labelled
-    assert told.perfect_rows == told.rows_without == findings.perfect_rows == findings.n_rows
-    assert told.error.exact == 0
+    assert told.measure.perfect.lower == told.rows_without == findings.whole.perfect.lower == findings.whole.rows
+    assert told.measure.error.exact == 0
     metrics = metrics_of(examination)
     assert set(metrics) == set(METRICS)
-    assert metrics["perfect_rows_with_labels"] == metrics["labels_of_perfect_rows"] == findings.n_rows
-    assert metrics["majority_labels_of_perfect_rows"] == told.commonest < findings.n_rows
+    assert metrics["perfect_rows_with_labels"] == metrics["labels_of_perfect_rows"] == findings.whole.rows
+    assert metrics["majority_labels_of_perfect_rows"] == told.commonest < findings.whole.rows
     assert whole_row_phrases(metrics)[-1] == (
-        f"of {findings.n_rows} perfect rows, {findings.n_rows} have the right label too "
+        f"of {findings.whole.rows} perfect rows, {findings.whole.rows} have the right label too "
         f"(always guessing the most common label: {told.commonest})"
     )
 

@@ -81,14 +81,14 @@ def over() -> TimeBox:
 def test_the_figures_are_those_counted_by_hand():
     findings = found(TRUTH, REBUILT)
     numeric = findings.numeric
-    assert findings.error.exact == pytest.approx((0.065 + 1) / 15)
-    assert findings.perfect_rows == 3  # 20.5 for 20, 0 for 0 and 99 for 100
-    assert findings.singled_out_rows == 3
-    assert findings.most_perfect_rows is findings.most_singled_out_rows is None
+    assert findings.whole.error.exact == pytest.approx((0.065 + 1) / 15)
+    assert findings.whole.perfect.lower == 3  # 20.5 for 20, 0 for 0 and 99 for 100
+    assert findings.singled_out.lower == 3
+    assert findings.whole.perfect.exact and findings.singled_out.exact
     assert (numeric.columns, numeric.without_spread, numeric.in_order) == (2, 1, False)
     assert astuple(numeric.attack) == pytest.approx(
         (
-            findings.error.exact,
+            findings.whole.error.exact,
             6.5 / 40 / 10,  # the first column's quartiles are 20 and 60; the second one's are equal, and it is right
             9 / 10,
             7 / 10,
@@ -141,7 +141,7 @@ def test_a_last_digit_hides_no_leak():
     near = truth.copy()
     near[:, :2] = np.nextafter(near[:, :2], np.float32(0))
     findings = found(truth, near, ordered=True)
-    assert findings.perfect_rows == findings.singled_out_rows == findings.rows_in_order == 40
+    assert findings.whole.perfect.lower == findings.singled_out.lower == findings.rows_in_order == 40
     assert findings.inliers.perfect_rows + findings.outliers.perfect_rows == 40
     assert findings.numeric.attack.exact_rows == 0
     assert findings.numeric.attack.close_rows == 1
@@ -150,7 +150,7 @@ def test_a_last_digit_hides_no_leak():
 def test_the_most_unique_rows_that_can_be_met_are_singled_out():
     truth = [[0, 0, 0], [0, 0, 0], [0.5, 0, 0], [50, 0, 0]]
     findings = found(truth, [[0.5, 0, 0], [90, 0, 0], [90, 0, 1], [95, 0, 1]])
-    assert (findings.unique_rows, findings.perfect_rows, findings.singled_out_rows) == (2, 1, 1)
+    assert (findings.unique_rows, findings.whole.perfect.lower, findings.singled_out.lower) == (2, 1, 1)
 
 
 def test_a_correction_is_one_when_all_is_rebuilt_and_nothing_when_a_baseline_is_met():
@@ -167,10 +167,10 @@ def test_uniform_guesses_are_close_as_often_as_chance_says():
     truth = DOMAIN.uniform(200, np.random.default_rng(1))
     findings = found(truth, truth)
     random = findings.numeric.random
-    assert random.error == findings.random.error
+    assert random.error == findings.whole.random.error
     assert 0.02 < random.close_values < 0.4  # 2 % one by one, more in the cheapest matching
     assert random.exact_values < 0.01
-    assert random.close_rows == findings.random.perfect_rows / 200
+    assert random.close_rows == findings.whole.random.perfect_rows / 200
     domain = replace(DOMAIN, columns=("size",), attributes=DOMAIN.attributes[:1])
     one = random_baseline(truth[:1, :1], domain, encoded_weights(domain), 0, TimeBox(60))
     assert one.perfect_rows == pytest.approx(0.02, abs=0.03)
@@ -182,7 +182,7 @@ def test_figures_on_numeric_columns_stay_away_where_there_are_none():
     )
     findings = found(np.rint(TRUTH), np.rint(REBUILT), domain=domain)
     assert findings.numeric is None
-    assert not any(part.numeric for part in findings.judged)
+    assert not any(part.numeric for part in findings.measures)
 
 
 def test_known_columns_are_no_figures():
@@ -204,10 +204,8 @@ def test_values_are_compared_in_order_when_there_is_no_matching_and_not_at_all_w
 
 def test_perfect_rows_are_bounded_when_the_time_is_out():
     findings = found(TRUTH, REBUILT, timebox=over())
-    assert (findings.perfect_rows, findings.most_perfect_rows) == (1, 5)
-    assert (findings.singled_out_rows, findings.most_singled_out_rows) == (1, 5)
-    whole = findings.judged[0]
-    assert (whole.perfect_rows, whole.most_perfect_rows) == (1, 5)
+    assert (findings.whole.perfect.lower, findings.whole.perfect.upper) == (1, 5)
+    assert (findings.singled_out.lower, findings.singled_out.upper) == (1, 5)
 
 
 def test_large_numeric_data_are_halved_in_samples(monkeypatch):
@@ -224,11 +222,11 @@ def test_certain_constrained_and_free_values_make_up_the_error():
     reconstruction = replace(rebuilt_as(rows, ordered=True, certain=CERTAIN), free=np.array([[False, False, True]] * 5))
     identity = Identity("confirmed", "by hand")
     findings = evaluate(reconstruction, data_of(TRUTH), DOMAIN, identity, seed=0, timebox=TimeBox(60))
-    assert (findings.certain_values, findings.certain_rows) == (5, 1)
-    assert findings.certain == ValueFigures(5, 0.0)
-    assert astuple(findings.constrained) == (6, pytest.approx(0.06 / 6))
-    assert astuple(findings.free) == (4, pytest.approx(1 / 4))
-    assert findings.determined.number == 11
+    assert (findings.values.certain.number, findings.values.certain_rows.lower) == (5, 1)
+    assert findings.values.certain == ValueFigures(5, 0.0)
+    assert astuple(findings.values.constrained) == (6, pytest.approx(0.06 / 6))
+    assert astuple(findings.values.free) == (4, pytest.approx(1 / 4))
+    assert findings.values.determined.number == 11
 
 
 @pytest.mark.parametrize("proved", [[0, 1], [0], [1]])
@@ -242,14 +240,14 @@ def test_proved_values_are_held_against_the_row_that_they_are_proved_of(proved):
     reconstruction = replace(rebuilt_as(rows.tolist(), ordered=True, certain=certain), free=nowhere)
     identity = Identity("confirmed", "by hand")
     findings = evaluate(reconstruction, data_of(truth), DOMAIN, identity, seed=0, timebox=TimeBox(60))
-    assert findings.error.upper < 0.1
-    assert findings.certain == ValueFigures(len(proved), 0.0)
+    assert findings.whole.error.upper < 0.1
+    assert findings.values.certain == ValueFigures(len(proved), 0.0)
 
 
 def test_nothing_is_said_to_be_certain_where_no_value_is_proved():
     findings = found(TRUTH, REBUILT)
-    assert findings.certain is findings.constrained is findings.certain_rows is findings.proved_values is None
-    assert findings.certain_values is None
+    values = findings.values
+    assert values.certain is values.constrained is values.certain_rows is findings.proved_values is None
 
 
 @pytest.mark.parametrize(
@@ -290,8 +288,8 @@ def test_missing_values_count_a_range_and_are_no_close_ones():
     truth, rebuilt = array(TRUTH), array(TRUTH)
     truth[0, 0] = truth[1, 2] = rebuilt[1, 2] = rebuilt[3, 1] = np.nan
     findings = found(truth, rebuilt, ordered=True, domain=domain)
-    assert findings.error.exact == pytest.approx(2 / 15)
-    assert (findings.perfect_rows, findings.rows_in_order) == (3, 3)
+    assert findings.whole.error.exact == pytest.approx(2 / 15)
+    assert (findings.whole.perfect.lower, findings.rows_in_order) == (3, 3)
     assert findings.numeric.attack.close_values == findings.numeric.attack.exact_values == pytest.approx(8 / 10)
     # quartiles of 20, 40, 60, 100 are 35 and 70
     assert findings.numeric.attack.iqr_error == pytest.approx((100 / 35 + 10 / 10) / 10)
@@ -310,7 +308,7 @@ def test_rows_that_miss_a_value_are_told_apart_from_the_others():
 
 def test_nobody_is_singled_out_where_each_row_is_there_twice():
     findings = found(TRUTH * 2, TRUTH * 2)
-    assert (findings.perfect_rows, findings.unique_rows, findings.singled_out_rows) == (10, 0, 0)
+    assert (findings.whole.perfect.lower, findings.unique_rows, findings.singled_out.lower) == (10, 0, 0)
 
 
 @pytest.mark.parametrize(

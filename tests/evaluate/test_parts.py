@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
+from builders import changed
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.evaluate import parts
@@ -61,16 +62,16 @@ def verdict_of(found: Findings) -> set[str]:
     rules = default_policy().rules
     thresholds = {"reconstruction-error": rules["reconstruction-error"], "perfect-rows": dict(rules["perfect-rows"])}
     del thresholds["perfect-rows"]["max_exact_values_beyond_split_half"]
-    found = replace(found, certain_unique_rows=found.certain_unique_rows or 0)
+    found = changed(found, certain_unique=found.certain_unique or 0)
     return {RULES[rule].check(found, thresholds[rule]).result for rule in thresholds}
 
 
 @pytest.mark.parametrize(("n_determined", "n_right"), [(21, 18), (6, 6), (25, 24)])
 def test_rows_in_which_nothing_is_guessed_fail_though_the_mean_passes(n_determined, n_right):
     found = evaluated(*partly(n_determined, n_right))
-    part = found.fully_determined
-    assert found.fully_determined_rows == part.n_rows == n_determined
-    assert part.perfect_rows >= n_right
+    part = found.by_name.get("fully_determined")
+    assert found.values.determined_rows == part.rows == n_determined
+    assert part.perfect.lower >= n_right
     assert part.columns == N_COLUMNS
     assert not part.absolute
     assert part.split_half.perfect_rows < n_determined / 5
@@ -83,7 +84,7 @@ def test_rows_in_which_nothing_is_guessed_fail_though_the_mean_passes(n_determin
 @pytest.mark.parametrize(("n_determined", "n_right"), [(21, 18), (6, 6)])
 def test_the_mean_of_these_rows_would_pass(n_determined, n_right):
     found = evaluated(*partly(n_determined, n_right))
-    assert verdict_of(replace(found, fully_determined=None)) == {"passed"}
+    assert verdict_of(changed(found, fully_determined=None)) == {"passed"}
 
 
 @pytest.mark.nightly(quick=11)
@@ -93,13 +94,13 @@ def test_other_peoples_rows_are_no_leak_however_few_are_determined(n_determined,
     everyone = people(120, seed)
     free = np.arange(60)[:, None] >= n_determined
     found = evaluated(everyone[:60], everyone[60:], np.repeat(free, N_COLUMNS, axis=1))
-    assert found.fully_determined_rows == n_determined
+    assert found.values.determined_rows == n_determined
     assert verdict_of(found) == {"passed"}
 
 
 def test_one_to_four_rows_are_no_part_and_all_rows_are_the_whole():
-    assert [evaluated(*partly(n, n)).fully_determined for n in (1, 4)] == [None, None]
-    assert evaluated(*partly(60, 30)).fully_determined is None
+    assert [evaluated(*partly(n, n)).by_name.get("fully_determined") for n in (1, 4)] == [None, None]
+    assert evaluated(*partly(60, 30)).by_name.get("fully_determined") is None
 
 
 def test_common_rows_that_others_meet_too_are_no_part():
@@ -108,8 +109,8 @@ def test_common_rows_that_others_meet_too_are_no_part():
     free[20:] = True
     rebuilt = np.vstack([np.zeros((20, N_COLUMNS)), people(40, 7)]).astype(np.float32)
     found = evaluated(truth, rebuilt, free)
-    assert found.fully_determined_rows == 20
-    assert found.fully_determined is None  # twenty rows of zeros, all of them right
+    assert found.values.determined_rows == 20
+    assert found.by_name.get("fully_determined") is None  # twenty rows of zeros, all of them right
 
 
 def test_rows_of_one_kind_are_measured_by_others_of_that_kind():
@@ -121,15 +122,15 @@ def test_rows_of_one_kind_are_measured_by_others_of_that_kind():
     rebuilt[:15] = np.ones(N_COLUMNS)
     rebuilt[:15, 7:] = people(15, 9)[:, 7:]  # what somebody would draw who knows their kind
     found = evaluated(rare, rebuilt, free)
-    assert found.fully_determined is None
+    assert found.by_name.get("fully_determined") is None
     assert verdict_of(found) == {"passed"}
 
 
 def test_of_very_many_rows_some_are_drawn_and_said_to_be(monkeypatch):
     monkeypatch.setattr(parts, "LIMITS", replace(parts.LIMITS, most_matched=15))
     found = evaluated(*partly(40, 40))
-    part = found.fully_determined
-    assert (part.n_rows, part.perfect_rows, found.fully_determined_rows) == (15, 15, 40)
+    part = found.by_name.get("fully_determined")
+    assert (part.rows, part.perfect.lower, found.values.determined_rows) == (15, 15, 40)
     assert part.on == " on 15 of the 40 rows in which nothing is guessed"
 
 
@@ -143,17 +144,17 @@ def test_proved_rows_count_where_they_are_unique_in_the_training_data():
     free = np.ones((60, N_COLUMNS), bool)
     some = {"certificate": CERTIFICATE, "proved": proved}
     found = evaluated(truth, people(60, 1), free, provable=np.vstack([proved, truth[[4]]]), **some)
-    assert (found.certain_unique_rows, found.most_certain_unique_rows) == (2, 3)
+    assert found.certain_unique == Bounds(2, 3)
     found = evaluated(truth, people(60, 1), free, provable=proved, **some)
-    assert (found.certain_unique_rows, found.most_certain_unique_rows) == (2, None)
+    assert found.certain_unique == Bounds(2, 2)
     nothing = evaluated(truth, people(60, 1), free)
-    assert nothing.certain_unique_rows is nothing.most_certain_unique_rows is None
+    assert nothing.certain_unique is None
 
 
 def test_rows_whose_values_are_proved_one_by_one_count_too():
     truth, rebuilt, free = partly(4, 4)
     found = evaluated(truth, rebuilt, free, certain=~free)
-    assert (found.certain_rows, found.certain_unique_rows) == (4, 4)
+    assert (found.values.certain_rows.lower, found.certain_unique) == (4, Bounds(4, 4))
 
 
 @pytest.mark.parametrize(
@@ -170,7 +171,7 @@ def test_rows_whose_values_are_proved_one_by_one_count_too():
 )
 def test_what_is_proved_by_now_fails_and_what_may_yet_be_is_no_pass(proved, at_most, most, expected):
     base = evaluated(people(60), people(60, 1), np.ones((60, N_COLUMNS), bool))
-    found = replace(base, certain_unique_rows=proved, most_certain_unique_rows=at_most)
+    found = changed(base, certain_unique=None if proved is None else Bounds(proved, at_most or proved))
     outcome = RULES["perfect-rows"].check(found, {"max_certain_unique_rows": most})
     assert outcome.result == expected
 
@@ -200,10 +201,10 @@ def test_a_subgroup_that_comes_back_whole_fails_the_default_policy(table, parame
     forest = RandomForestClassifier(n_estimators=100, random_state=0, **parameters).fit(rows, labels)
     joblib.dump(forest, tmp_path / "model.joblib")
     found, _ = examine(Case(str(tmp_path / "model.joblib")), data=(rows, labels))
-    part = found.findings.fully_determined
-    assert 0.9 * part.n_rows <= part.perfect_rows <= part.n_rows < 60
-    assert 20 < found.findings.certain_unique_rows <= found.certificate.certain_vectors.lower
+    part = found.findings.by_name["fully_determined"]
+    assert 0.9 * part.rows <= part.perfect.lower <= part.rows < 60
+    assert 20 < found.findings.certain_unique.lower <= found.certificate.certain_vectors.lower
     failed = {check.rule for check in judge(found, default_policy()) if check.result == "failed"}
     assert {"reconstruction-error", "perfect-rows"} <= failed
-    hidden = replace(found.findings, fully_determined=None, certain_unique_rows=0)
+    hidden = changed(found.findings, fully_determined=None, certain_unique=0)
     assert verdict_of(hidden) == others  # the mean of all rows passes by both rules, or by one

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from builders import changed
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain, infer
 from pytest_draft.evaluate import baselines
@@ -16,7 +17,7 @@ from pytest_draft.evaluate.findings import evaluate
 from pytest_draft.evaluate.numeric import exact_values
 from pytest_draft.evaluate.rescaled import FEW_ROWS
 from pytest_draft.facts.figures import Distance
-from pytest_draft.facts.findings import Findings
+from pytest_draft.facts.findings import Findings, Measure
 from pytest_draft.facts.identity import Identity
 from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.matching import encoded_weights
@@ -111,10 +112,15 @@ def found(truth: np.ndarray, rebuilt: np.ndarray, domain: Domain | None = None) 
     )
 
 
+def on_scales(findings: Findings) -> list[Measure]:
+    """Return the measures on other scales than the range."""
+    return [one for one in findings.measures if one.scale != "range"]
+
+
 def judged(findings: Findings) -> dict[str, Outcome]:
     """Return what the default policy's rules on findings say."""
     policy = default_policy()
-    findings = replace(findings, certain_unique_rows=findings.certain_unique_rows or 0)
+    findings = changed(findings, certain_unique=findings.certain_unique or 0)
     return {name: RULES[name].check(findings, policy.rules[name]) for name in ("reconstruction-error", "perfect-rows")}
 
 
@@ -170,19 +176,19 @@ def test_other_peoples_rows_fail_nowhere(table):
 def test_an_outlier_makes_nobodys_row_perfect():
     truth, others = salaries(people(0)), people(1)
     findings = found(truth, others)
-    assert findings.perfect_rows == 0
+    assert findings.whole.perfect.lower == 0
     assert findings.numeric.attack.close_values < 0.2
-    assert findings.split_half.perfect_rows == 0
+    assert findings.whole.split_half.perfect_rows == 0
 
 
 def test_errors_are_told_by_range_and_on_scales_that_no_outlier_stretches():
     plain, stretched = (found(truth, leaking(truth)) for truth in (people(0), salaries(people(0))))
-    assert [part.scale for part in plain.rescaled] == ["rank"]
-    inner, by_ranks = stretched.rescaled
+    assert [part.scale for part in on_scales(plain)] == ["rank"]
+    inner, by_ranks = on_scales(stretched)
     assert (inner.scale, by_ranks.scale) == ("inner range", "rank")
-    assert stretched.split_half.error < plain.split_half.error / 4
-    assert inner.split_half.error == pytest.approx(plain.split_half.error, rel=0.1)
-    assert by_ranks.split_half.error == pytest.approx(plain.rescaled[0].split_half.error, rel=0.1)
+    assert stretched.whole.split_half.error < plain.whole.split_half.error / 4
+    assert inner.split_half.error == pytest.approx(plain.whole.split_half.error, rel=0.1)
+    assert by_ranks.split_half.error == pytest.approx(on_scales(plain)[0].split_half.error, rel=0.1)
     assert by_ranks.exact.values == N_ROWS * N_COLUMNS
     assert by_ranks.exact.split_half < 0.01 < 0.25 < by_ranks.exact.beyond
 
@@ -192,16 +198,16 @@ def test_a_domain_that_is_declared_wider_stretches_no_scale():
     names = tuple(f"c{c}" for c in range(N_COLUMNS))
     wide = Domain(names, tuple(Attribute(name, "numeric", (c,), -1e6, 1e6) for c, name in enumerate(names)), "wide")
     narrow, declared = found(truth, leaking(truth)), found(truth, leaking(truth), wide)
-    assert declared.perfect_rows == narrow.perfect_rows
-    assert [part.scale for part in declared.rescaled] == ["inner range", "rank"]
-    assert declared.rescaled[0].error.exact == pytest.approx(narrow.error.exact, rel=1e-6)
+    assert declared.whole.perfect == narrow.whole.perfect
+    assert [part.scale for part in on_scales(declared)] == ["inner range", "rank"]
+    assert on_scales(declared)[0].error.exact == pytest.approx(narrow.whole.error.exact, rel=1e-6)
 
 
 def test_a_value_is_exact_to_the_last_digit_but_one_and_not_farther():
     truth = people(0)
     step = np.random.default_rng(0).choice([-1, 1], truth.shape)
     for off, share in ((0.0, 1.0), (1e-5, 1.0), (0.5, 0.0)):
-        exact = found(truth, truth + off * step).rescaled[-1].exact
+        exact = found(truth, truth + off * step).measures[-1].exact
         assert exact.share == pytest.approx(share, abs=0.1)
 
 
@@ -212,7 +218,7 @@ def test_values_that_everybody_has_are_no_leak():
         (f"c{c}", float(low), float(high)) for c, (low, high) in enumerate(zip(truth.min(0), truth.max(0), strict=True))
     ]
     numbers = tuple(Attribute(name, "numeric", (c,), low, high) for c, (name, low, high) in enumerate(bounds))
-    exact = found(truth, guess, Domain(tuple(name for name, *_ in bounds), numbers, "by hand")).rescaled[-1].exact
+    exact = found(truth, guess, Domain(tuple(name for name, *_ in bounds), numbers, "by hand")).measures[-1].exact
     assert exact.share > 0.85
     assert exact.beyond < 0.25
 
@@ -253,10 +259,10 @@ def attacks(truth: np.ndarray) -> dict[str, np.ndarray]:
 def test_of_many_rows_a_sample_is_compared_with_all(attack, fails):
     truth = wide(0, 600)
     findings = found(truth, attacks(truth)[attack])
-    assert [part.n_rows for part in findings.rescaled] == [FEW_ROWS, FEW_ROWS]
-    assert findings.rescaled[1].exact.values == FEW_ROWS * N_COLUMNS
-    assert " in a sample of 300 rows" in findings.rescaled[1].on
-    only_scaled = replace(findings, error=Distance(1.0, 1.0, 1.0))  # by range the outliers decide
+    assert [part.rows for part in on_scales(findings)] == [FEW_ROWS, FEW_ROWS]
+    assert on_scales(findings)[1].exact.values == FEW_ROWS * N_COLUMNS
+    assert " in a sample of 300 rows" in on_scales(findings)[1].on
+    only_scaled = changed(findings, error=Distance(1.0, 1.0, 1.0))  # by range the outliers decide
     assert {name for name, outcome in judged(only_scaled).items() if outcome.result == "failed"} == fails
 
 
@@ -276,4 +282,4 @@ def test_without_time_to_match_no_value_is_counted_and_nothing_passes():
 def test_a_sample_is_never_larger_than_what_is_left_to_compare_it_with(n_rows):
     truth = wide(0, n_rows)
     findings = found(truth, attacks(truth)["exact"])
-    assert [part.n_rows for part in findings.rescaled] == [n_rows // 2] * 2
+    assert [part.rows for part in on_scales(findings)] == [n_rows // 2] * 2

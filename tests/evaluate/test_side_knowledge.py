@@ -178,26 +178,26 @@ def wrong_sex(rows: np.ndarray) -> np.ndarray:
 
 def test_only_unknown_rows_are_measured():
     findings = found("artifact+rows:25%", PEOPLE, wrong_sex)
-    assert (findings.n_rows, findings.known_rows, findings.known_attributes) == (9, 3, 0)
-    assert (findings.perfect_rows, findings.singled_out_rows, findings.unique_rows) == (8, 8, 9)
-    assert findings.error.exact == pytest.approx(1 / 5 / 9)
+    assert (findings.whole.rows, findings.known_rows, findings.known_attributes) == (9, 3, 0)
+    assert (findings.whole.perfect.lower, findings.singled_out.lower, findings.unique_rows) == (8, 8, 9)
+    assert findings.whole.error.exact == pytest.approx(1 / 5 / 9)
     assert findings.rows_in_order == 8
 
 
 def test_only_unknown_attributes_are_measured():
     findings = found("artifact+columns:job,age", PEOPLE, wrong_sex)
-    assert (findings.n_rows, findings.known_rows, findings.known_attributes) == (12, 0, 2)
-    assert findings.error.exact == findings.original_error.exact == pytest.approx(1 / 12)
-    assert findings.perfect_rows == 11
-    assert findings.free_share == 1  # the only attribute that is not known
+    assert (findings.whole.rows, findings.known_rows, findings.known_attributes) == (12, 0, 2)
+    assert findings.whole.error.exact == findings.original_error.exact == pytest.approx(1 / 12)
+    assert findings.whole.perfect.lower == 11
+    assert findings.values.free_share == 1  # the only attribute that is not known
 
 
 def test_an_informed_adversary_is_measured_row_by_row():
     findings = found("artifact+informed", PEOPLE, lambda rows: np.roll(rows, 1, axis=0))
-    assert (findings.n_rows, findings.known_rows, findings.perfect_rows) == (12, 11, 0)
-    assert findings.error.exact > 0
+    assert (findings.whole.rows, findings.known_rows, findings.whole.perfect.lower) == (12, 11, 0)
+    assert findings.whole.error.exact > 0
     right = found("artifact+informed", PEOPLE, lambda rows: rows)
-    assert (right.perfect_rows, right.singled_out_rows, right.error.exact) == (12, 12, 0)
+    assert (right.whole.perfect.lower, right.singled_out.lower, right.whole.error.exact) == (12, 12, 0)
 
 
 def test_an_informed_adversarys_rows_are_as_many_as_the_true_ones():
@@ -207,9 +207,9 @@ def test_an_informed_adversarys_rows_are_as_many_as_the_true_ones():
 
 def test_more_rebuilt_rows_than_unknown_ones_are_no_known_ones():
     findings = found("artifact+rows:25%", PEOPLE, lambda rows: np.concatenate([rows, rows]))
-    assert (findings.n_rows, findings.known_rows, findings.rebuilt_rows) == (9, 3, 18)
+    assert (findings.whole.rows, findings.known_rows, findings.rebuilt_rows) == (9, 3, 18)
 
 
 def test_a_row_that_a_known_row_equals_is_not_singled_out():
     findings = found("artifact+rows:1", rows_of((0, 0, 10), (0, 0, 10)), lambda rows: rows)
-    assert (findings.perfect_rows, findings.singled_out_rows, findings.unique_rows) == (1, 0, 0)
+    assert (findings.whole.perfect.lower, findings.singled_out.lower, findings.unique_rows) == (1, 0, 0)

@@ -45,7 +45,7 @@ def test_a_file_of_whose_counts_something_is_left_is_attacked_and_never_passes(l
     assert found.findings.identity.status == "confirmed"
     # The shares of one tree alone say next to nothing of its rows: they get as close as a random dataset.
     trees = getattr(kind, "n_estimators", 1)
-    assert found.findings.error.upper < found.findings.random.error * (1.0 if trees > 1 else 1.25)
+    assert found.findings.whole.error.upper < found.findings.whole.random.error * (1.0 if trees > 1 else 1.25)
     assert any("are left, and not used yet" in reason for reason in found.reasons)
     results = {check.rule: check.result for check in judge(found, default_policy())}
     assert results["counts-published"] == "inconclusive"
@@ -60,8 +60,8 @@ def test_a_regressor_without_counts_is_judged_by_who_must_be_in_its_leaves(exami
     assert found.solver_status == "likeliest"
     assert found.findings.identity.status == "confirmed"
     assert any("mean targets in the nodes" in note for note in (*found.reasons, *found.notes))
-    assert found.findings.ideal is not None  # every row is held in its leaves, so that unused means add nothing
-    assert 0 < found.findings.ideal.least_error <= found.findings.error.upper
+    assert found.findings.whole.ideal is not None  # every row is held in its leaves, so that unused means add nothing
+    assert 0 < found.findings.whole.ideal.least_error <= found.findings.whole.error.upper
 
 
 def test_shares_that_class_weights_have_scaled_are_not_covered(examined):
@@ -84,7 +84,7 @@ def test_numeric_columns_of_a_file_without_seeds_are_judged(kind, amounts, tmp_p
     found = examine(Case(str(tmp_path / "model.joblib"), target="y", seconds=30), amounts)[0]
     assert found.findings is not None
     assert found.findings.identity.status == "confirmed"
-    assert found.findings.error.upper < found.findings.random.error
+    assert found.findings.whole.error.upper < found.findings.whole.random.error
     assert any("thresholds on numeric columns" in reason for reason in found.reasons)
     assert WITHOUT_SEEDS in found.notes
 
@@ -101,7 +101,7 @@ def test_other_rows_than_those_behind_counts_of_unknown_draws_are_told(amounts, 
 @pytest.mark.nightly
 def test_the_best_guess_is_bounded_where_nobody_knows_the_draws(examined):
     found = examined(RandomForestClassifier(4, max_depth=2, random_state=3_000_000_019), "seeds")
-    assert found.findings.ideal is not None
+    assert found.findings.whole.ideal is not None
 
 
 @pytest.fixture

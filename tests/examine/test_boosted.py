@@ -75,7 +75,7 @@ def test_many_rounds_on_few_rows_fail(judged, kind):
     findings = examination.findings
     assert verdict == "failed"
     assert findings.identity.status == "confirmed"
-    assert findings.error.upper < findings.split_half.error
+    assert findings.whole.error.upper < findings.whole.split_half.error
 
 
 @pytest.mark.nightly(quick=1)
@@ -204,7 +204,7 @@ def test_gradient_boosting_takes_no_missing_values(judged):
 def test_whoever_knows_all_other_rows_knows_leaves_and_classes_by_sums(judged):
     verdict, examination = judged(booster("gbc"), people(), adversary="artifact+informed")
     assert verdict == "failed"
-    assert examination.findings.perfect_rows > 80
+    assert examination.findings.whole.perfect.lower > 80
     assert examination.reasons == ()
 
 

@@ -90,8 +90,8 @@ def test_it_is_attacked_bounded_and_judged(bootstrap, examined):
     found = examined(LARGER, LARGER.answered, bootstrap=bootstrap)
     assert found.solver_status in {"consistent", "likeliest", "not converged"}
     assert found.findings.identity.status == "confirmed"
-    assert found.findings.error.upper < found.findings.random.error
-    assert found.findings.ideal is not None
+    assert found.findings.whole.error.upper < found.findings.whole.random.error
+    assert found.findings.whole.ideal is not None
     checks = {check.rule: check for check in judge(found, default_policy())}
     assert checks["counts-published"].result == "inconclusive"
     assert "only the number of rows of the larger class in its leaves" in checks["counts-published"].sentence

@@ -113,12 +113,12 @@ def changed(path: str, value: object) -> str:
     [
         ("another", 1),
         ("findings.another", 1),
-        ("findings.error.another", 1),
-        ("findings.perfect_rows", "1"),
-        ("findings.perfect_rows", 1.0),
-        ("findings.perfect_rows", True),
-        ("findings.error.lower", "0"),
-        ("findings.error.lower", 9.0),  # above the upper bound
+        ("findings.measures.0.error.another", 1),
+        ("findings.measures.0.perfect.lower", "1"),
+        ("findings.measures.0.perfect.lower", 1.0),
+        ("findings.measures.0.perfect.lower", True),
+        ("findings.measures.0.error.lower", "0"),
+        ("findings.measures.0.error.lower", 9.0),  # above the upper bound
         ("findings.numeric.in_order", 1),
         ("findings.identity.status", "surely"),
         ("findings.identity", None),

@@ -16,7 +16,7 @@ from pytest_draft.facts.entropy import Entropy, RowGroup
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.figures import Baseline, Distance, Exact, Individuals, Numeric, Significance
 from pytest_draft.facts.files import ArtifactFacts, DataFacts
-from pytest_draft.facts.findings import Findings, Labelled, Part, ProvedValues, Raw, ValueFigures
+from pytest_draft.facts.findings import Findings, Labelled, Measure, ProvedValues, Raw, ValueFigures, Values
 from pytest_draft.facts.informed import Informed, InformedColumn, InformedSlice
 from pytest_draft.facts.rules import Literal
 from pytest_draft.facts.slices import Measured, Slice, SliceBaseline, SliceFigures
@@ -53,20 +53,16 @@ WRONG = [
     (Exact, {"share": 1.1}),
     (Examination, {"solver_status": "fine"}),
     (Examination, {"seconds": -1.0}),
-    (Findings, {"perfect_rows": 2}),
-    (Findings, {"most_perfect_rows": 0}),
-    (Findings, {"singled_out_rows": 2}),
-    (Findings, {"certain_rows": 2}),
-    (Findings, {"free_share": 1.1}),
+    (Findings, {"measures": ()}),
+    (Findings, {"singled_out": Bounds(2, 2)}),
+    (Findings, {"certain_unique": Bounds(0, 2)}),
     (Findings, {"row_errors": (0.5,)}),
     (Individuals, {"perfect_rows": 2}),
-    (Labelled, {"perfect_rows": 2}),
     (Labelled, {"commonest": 2}),
-    (Measured, {"perfect_share": 1.1}),
-    (Measured, {"most_perfect_share": 0.5}),
+    (Measure, {"perfect": Bounds(2, 2)}),
+    (Measure, {"rows": 2}),  # beside a limit of one
+    (Measured, {"singled_out_rows": 2}),
     (Numeric, {"without_spread": 2}),
-    (Part, {"perfect_rows": 2}),
-    (Part, {"random_error": -1.0}),
     (ProvedValues, {"columns": 2}),
     (Raw, {"columns": -1}),
     (RowGroup, {"rows": 0}),
@@ -77,6 +73,7 @@ WRONG = [
     (SliceFigures, {"rows": -1}),
     (StructureFacts, {"leaves": 1}),
     (ValueFigures, {"error": -0.1}),
+    (Values, {"free_share": 1.1}),
 ]
 
 

@@ -55,8 +55,8 @@ def verdict(examination, policy=None):
 def test_every_row_of_a_default_forest_is_rebuilt_and_the_gate_fails_it(examined, name, bootstrap):
     found = examined(name, bootstrap=bootstrap)
     assert verdict(found) == "failed"
-    assert found.findings.error.exact == 0
-    assert found.findings.perfect_rows == 100
+    assert found.findings.whole.error.exact == 0
+    assert found.findings.whole.perfect.lower == 100
     assert found.findings.rows_in_order == (100 if bootstrap else None)
 
 
@@ -68,7 +68,7 @@ def test_five_trees_of_depth_two_do_not_fail(examined, name, bootstrap):
     budget = Policy("budget", "by hand", {"reconstruction-error": {"max_error": 0.05}})
     assert verdict(found, budget) != "failed"
     assert verdict(found) != "failed"  # of 100 rows, who knows the population comes close to a bar
-    assert found.findings.error.upper > 0.05
+    assert found.findings.whole.error.upper > 0.05
 
 
 @pytest.mark.nightly
@@ -77,7 +77,7 @@ def test_where_counts_allow_several_datasets_refitting_finds_the_right_one(exami
     found = examined("adult", seed=seed, bootstrap=False, domain='others = "binary"\n')
     assert found.solver_status == "consistent"
     assert found.reproduced_trees == 100
-    assert found.findings.perfect_rows == 100
+    assert found.findings.whole.perfect.lower == 100
 
 
 @pytest.mark.nightly

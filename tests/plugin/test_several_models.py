@@ -194,8 +194,8 @@ def test_the_verdict_on_a_wrapped_forest_is_that_on_the_forest_alone(kind, tmp_p
         replace(case, artifact=str(tmp_path / "alone.joblib"), place=None), (its_features, its_labels)
     )
     assert wrapped.solver_status == by_itself.solver_status
-    assert wrapped.findings.error == by_itself.findings.error
-    assert wrapped.findings.perfect_rows == by_itself.findings.perfect_rows
+    assert wrapped.findings.whole.error == by_itself.findings.whole.error
+    assert wrapped.findings.whole.perfect.lower == by_itself.findings.whole.perfect.lower
     assert wrapped.findings.identity.status == by_itself.findings.identity.status == "confirmed"
     assert np.array_equal(rebuilt.rows, rebuilt_alone.rows)
     policy = default_policy()

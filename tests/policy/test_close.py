@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from builders import FINDINGS, INFORMED, PART, examination
+from builders import FINDINGS, INFORMED, PART, changed, examination
 from pytest_draft.facts.ambiguity import Ambiguity, Attacker, Ideal
 from pytest_draft.facts.figures import Baseline, Distance, Exact
 from pytest_draft.facts.findings import Findings
@@ -16,7 +16,7 @@ from pytest_draft.policy.rule import Outcome, combined
 from pytest_draft.policy.verdict import Check, check_rule
 
 CLOSE = "; close to the limit: the same settings with another random_state may come out otherwise"
-AWAY = replace(FINDINGS, error=Distance(0.3, 0.3, 0.4), perfect_rows=4, singled_out_rows=1)
+AWAY = changed(FINDINGS, error=Distance(0.3, 0.3, 0.4), perfect=4, singled_out=1)
 OTHERS = Ambiguity(("population", "uniform"), 8, 0.1, 400.0, 0.2, 0, True)
 FAR = Ideal(0.18, 4.0, 40, error_without_file=0.2, perfect_rows_without_file=4.0)
 
@@ -32,7 +32,7 @@ def is_close(check: Check) -> bool:
 
 
 def at(error: float) -> Findings:
-    return replace(AWAY, error=Distance(error, error, 0.4))
+    return changed(AWAY, error=Distance(error, error, 0.4))
 
 
 @pytest.mark.parametrize(
@@ -53,11 +53,11 @@ def test_an_error_within_15_percent_of_its_bar_is_called_close_on_both_sides(err
 
 
 def test_it_is_said_once_of_a_check_and_not_where_another_threshold_fails_it_anyhow():
-    part = replace(PART, error=Distance(0.113, 0.113, 0.4), perfect_rows=4)
-    both = checked("reconstruction-error", replace(at(0.112), seen=part), max_error_of_split_half=0.5)
+    part = changed(PART, error=Distance(0.113, 0.113, 0.4), perfect=4)
+    both = checked("reconstruction-error", changed(at(0.112), seen=part), max_error_of_split_half=0.5)
     assert (both.result, is_close(both)) == ("passed", True)
-    worse = replace(part, error=Distance(0.0, 0.0, 0.0))
-    found = checked("reconstruction-error", replace(at(0.099), seen=worse), max_error_of_split_half=0.5)
+    worse = changed(part, error=Distance(0.0, 0.0, 0.0))
+    found = checked("reconstruction-error", changed(at(0.099), seen=worse), max_error_of_split_half=0.5)
     assert (found.result, is_close(found)) == ("failed", False)
 
 
@@ -81,21 +81,21 @@ def test_nothing_is_called_close_that_is_inconclusive():
 )
 def test_rows_count_from_those_that_other_rows_like_these_match(rows, result, close):
     """Of 40 rows others match 4, so that 22 are allowed: 15 % of the 18 between are 2.7."""
-    check = checked("perfect-rows", replace(AWAY, perfect_rows=rows), max_share_beyond_split_half=0.5)
+    check = checked("perfect-rows", changed(AWAY, perfect=rows), max_share_beyond_split_half=0.5)
     assert (check.result, is_close(check)) == (result, close)
 
 
 @pytest.mark.parametrize(("met", "perfect", "close"), [(36.0, 36, False), (36.0, 38, True), (39.0, 39, False)])
 def test_where_others_match_nearly_all_rows_as_many_as_they_match_are_not_close(met, perfect, close):
-    table = replace(AWAY, perfect_rows=perfect, split_half=Baseline(0.2, met, 20, 20))
+    table = changed(AWAY, perfect=perfect, split_half=Baseline(0.2, met, 20, 20))
     assert is_close(checked("perfect-rows", table, max_share_beyond_split_half=0.5)) == close
 
 
 @pytest.mark.parametrize(
     ("rule", "key", "field"),
     [
-        ("singled-out-rows", "max_singled_out_rows", "singled_out_rows"),
-        ("perfect-rows", "max_perfect_rows", "perfect_rows"),
+        ("singled-out-rows", "max_singled_out_rows", "singled_out"),
+        ("perfect-rows", "max_perfect_rows", "perfect"),
     ],
 )
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_where_others_match_nearly_all_rows_as_many_as_they_match_are_not_close(
     [(0, 0, False), (1, 0, False), (1, 1, True), (2, 1, False), (10, 10, True), (0, 1, False)],
 )
 def test_no_row_is_as_far_from_a_limit_as_can_be(rule, key, field, figure, most, close):
-    found = replace(AWAY, **{"singled_out_rows": 0, field: figure})
+    found = changed(AWAY, **{"singled_out": 0, field: figure})
     assert is_close(checked(rule, found, **{key: most})) == close
 
 
@@ -112,7 +112,7 @@ def test_no_row_is_as_far_from_a_limit_as_can_be(rule, key, field, figure, most,
 )
 @pytest.mark.parametrize("rows", [7, 20])
 def test_a_proof_that_crosses_a_limit_is_not_called_close_and_one_that_keeps_it_is(rule, key, rows):
-    proved = replace(AWAY, n_rows=rows, perfect_rows=0, certain_rows=rows, certain_unique_rows=rows)
+    proved = changed(AWAY, rows=rows, perfect=0, certain_rows=rows, certain_unique=rows)
     failed, passed = (checked(rule, proved, **{key: most}) for most in (rows - 1, rows))
     assert (failed.result, is_close(failed)) == ("failed", False)
     assert (passed.result, is_close(passed)) == ("passed", True)
@@ -171,23 +171,25 @@ def test_shares_count_from_those_that_are_guessed_without_the_file(exact, result
 def test_the_limit_for_every_attacker_is_held_against_the_bar_unless_they_need_no_file(least, without, close):
     one = Attacker("uniform", least, 4.0, without, 4.0)
     ideal = Ideal(least, 4.0, 40, error_without_file=without, perfect_rows_without_file=4.0, attackers=(one,))
-    found = replace(AWAY, ideal=ideal, ambiguity=OTHERS)
+    found = changed(AWAY, ideal=ideal, ambiguity=OTHERS)
     check = checked("reconstruction-error", found, max_error_of_split_half=0.5)
     assert (check.result, is_close(check)) == ("passed", close)
 
 
 def test_a_limit_that_is_close_does_not_count_where_another_one_is_not():
     near = replace(INFORMED, matched_error=0.123, shrinks=1.0)  # nine tenths of that are .111
-    found = replace(AWAY, informed=near, ideal=replace(FAR, least_error=0.11), ambiguity=OTHERS)
+    found = changed(AWAY, informed=near, ideal=replace(FAR, least_error=0.11), ambiguity=OTHERS)
     assert is_close(checked("reconstruction-error", found, max_error_of_split_half=0.5))
-    safe = replace(found, ideal=FAR)
+    safe = changed(found, ideal=FAR)
     assert not is_close(checked("reconstruction-error", safe, max_error_of_split_half=0.5))
 
 
 def test_values_that_come_back_exactly_count_from_those_that_others_have_right():
     for share, close in ((0.2, False), (0.38, True)):
-        part = replace(PART, scale="rank", exact=Exact(60, share, 0.2), error=Distance(0.3, 0.3, 0.4), perfect_rows=2)
-        found = replace(AWAY, rescaled=(part,))
+        part = changed(
+            PART, of="everything", scale="rank", exact=Exact(60, share, 0.2), error=Distance(0.3, 0.3, 0.4), perfect=2
+        )
+        found = changed(AWAY, rescaled=(part,))
         assert is_close(checked("perfect-rows", found, max_exact_values_beyond_split_half=0.25)) == close
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from builders import FINDINGS, INFORMED, examination
+from builders import FINDINGS, INFORMED, changed, examination
 from pytest_draft.facts.ambiguity import Ambiguity
 from pytest_draft.facts.figures import Distance
 from pytest_draft.facts.findings import Findings
@@ -73,7 +73,7 @@ def test_whoever_knows_more_than_the_adversary_clears_a_file_and_convicts_none()
     assert "10.0% of the rows" in outcome(told(0.1, proved=False)).sentence
 
 
-@pytest.mark.parametrize("findings", [None, FINDINGS, replace(FINDINGS, ambiguity=OTHERS)])
+@pytest.mark.parametrize("findings", [None, FINDINGS, changed(FINDINGS, ambiguity=OTHERS)])
 def test_what_somebody_is_told_who_knows_all_others_needs_no_attack_that_converged(findings):
     assert outcome(told(0.1), findings, short=(SLOW,)).result == "passed"
     assert outcome(told(0.9), findings, short=(SLOW,)).result == "failed"
@@ -81,7 +81,7 @@ def test_what_somebody_is_told_who_knows_all_others_needs_no_attack_that_converg
 
 @pytest.mark.parametrize("informed", [told(0.1), told(0.1, proved=False)])
 def test_no_pass_rests_on_figures_that_the_time_cut_short_nor_on_what_is_in_doubt(informed):
-    found = replace(FINDINGS, ambiguity=OTHERS)
+    found = changed(FINDINGS, ambiguity=OTHERS)
     assert outcome(informed, found, short=(SLOW,)).result == "passed"
     assert outcome(informed, found, short=(CUT_SHORT,)) == Outcome("inconclusive", CUT_SHORT)
     doubted = outcome(informed, found, doubts=("these are other rows",), short=(SLOW,))
@@ -96,19 +96,19 @@ def test_a_failure_stands_whatever_is_in_doubt(doubts):
 
 @pytest.mark.parametrize(("rows", "result"), [(30, "passed"), (31, "failed")])
 def test_rows_that_the_file_alone_proves_are_determined_whatever_others_are_told(rows, result):
-    proved = replace(FINDINGS, certain_rows=rows, certain_unique_rows=rows)
+    proved = changed(FINDINGS, certain_rows=rows, certain_unique=rows)
     found = outcome(told(0.5), proved)
     assert found.result == result
     assert ("the file alone proves 31 of 40 rows (77.5%)" in found.sentence) == (result == "failed")
-    assert outcome(told(0.5), replace(proved, certain_unique_rows=None)).result == "passed"  # proofs of other rows
+    assert outcome(told(0.5), changed(proved, certain_unique=None)).result == "passed"  # proofs of other rows
     assert outcome(None, proved).result == "inconclusive"  # nothing was found out
-    unknown = outcome(None, replace(proved, ambiguity=OTHERS)).result
+    unknown = outcome(None, changed(proved, ambiguity=OTHERS)).result
     assert unknown == ("failed" if result == "failed" else "inconclusive")
 
 
 @pytest.mark.parametrize(("most", "result"), [(0.99, "failed"), (1.0, "passed")])
 def test_an_attack_that_rebuilds_all_rows_shows_that_all_are_determined(most, result):
-    whole = replace(FINDINGS, error=Distance(0.0, 0.0, 0.0), perfect_rows=40, singled_out_rows=30)
+    whole = changed(FINDINGS, error=Distance(0.0, 0.0, 0.0), perfect=40, singled_out=30)
     assert outcome(told(0.1), whole, most=most).result == result
 
 

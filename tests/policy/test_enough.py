@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from builders import FINDINGS, INFORMED, PART, examination
+from builders import FINDINGS, INFORMED, PART, changed, examination
 from pytest_draft.facts.ambiguity import Ideal
 from pytest_draft.facts.examination import EVERY_RULE
 from pytest_draft.facts.figures import Baseline, Distance, Exact
@@ -34,7 +34,7 @@ def enough(*rules, **severities) -> Enough:
 
 def seen(informed=INFORMED, findings=None, reasons=(), short=()):
     if findings is not None:
-        findings = replace(findings, informed=informed)
+        findings = changed(findings, informed=informed)
     return examination(informed=informed, findings=findings, reasons=reasons, shortfalls=short)
 
 
@@ -78,7 +78,7 @@ def test_what_only_warns_or_is_open_decides_nothing():
 
 
 def test_a_pass_decides_where_every_rule_has_passed_for_good():
-    away = replace(FINDINGS, error=Distance(0.3, 0.3, 0.4), perfect_rows=2, singled_out_rows=1)
+    away = changed(FINDINGS, error=Distance(0.3, 0.3, 0.4), perfect=2, singled_out=1)
     assert enough(GIVEN, ERROR, ROWS).decided(seen(FAR, away, (SLOW,), (SLOW,))) == EVERY_RULE
     near = replace(FAR, matched_error=0.1)
     assert enough(GIVEN, ERROR, ROWS).decided(seen(near, away, (SLOW,), (SLOW,))) is None
@@ -87,28 +87,28 @@ def test_a_pass_decides_where_every_rule_has_passed_for_good():
 
 
 def test_a_pass_with_a_warning_that_could_not_be_checked_is_not_decided():
-    away = replace(FINDINGS, error=Distance(0.3, 0.3, 0.4), perfect_rows=2, singled_out_rows=1)
+    away = changed(FINDINGS, error=Distance(0.3, 0.3, 0.4), perfect=2, singled_out=1)
     near = replace(FAR, near_rows=0.9)
     found = seen(near, away, (SLOW,), (SLOW,))
     assert enough(GIVEN, ERROR, ROWS, perfect_rows="warning").decided(found) is None
 
 
 def test_too_few_datasets_are_no_pass_however_far_the_guesses():
-    away = replace(FINDINGS, error=Distance(0.3, 0.3, 0.4), perfect_rows=2, singled_out_rows=1)
+    away = changed(FINDINGS, error=Distance(0.3, 0.3, 0.4), perfect=2, singled_out=1)
     few = replace(FAR, bits=12.0)
     assert enough(GIVEN, ERROR, ROWS).decided(seen(few, away, (SLOW,), (SLOW,))) is None
 
 
-UNSOLVED = replace(PART, error=Distance(1.0, 1.0, 1.0), perfect_rows=0)
+UNSOLVED = changed(PART, error=Distance(1.0, 1.0, 1.0), perfect=0)
 
 
 def ideal_of(part=UNSOLVED, **informed) -> Ideal:
-    (ideal,) = ideals_of(replace(part, informed=replace(INFORMED, **informed)))
+    (ideal,) = ideals_of(changed(part, informed=replace(INFORMED, **informed)))
     return ideal
 
 
 def test_an_error_is_the_same_share_of_the_parts_own_split_half_error_less_what_better_guessers_get():
-    part = replace(UNSOLVED, split_half=Baseline(0.1, 4.0, 20, 10))
+    part = changed(UNSOLVED, split_half=Baseline(0.1, 4.0, 20, 10))
     assert ideal_of(part).least_error == pytest.approx(GUESSED * 0.25 * 0.1)
     assert ideal_of(part, matched_error=0.15).least_error == pytest.approx(GUESSED * 0.75 * 0.1)
     assert ideal_of(part, matched_error=0.15, shrinks=0.8).least_error == pytest.approx(GUESSED * 0.75 * 0.1 * 0.8)
@@ -116,7 +116,7 @@ def test_an_error_is_the_same_share_of_the_parts_own_split_half_error_less_what_
 
 
 def test_the_attack_is_a_guesser_too():
-    solved = replace(UNSOLVED, error=Distance(0.01, 0.01, 0.02), perfect_rows=17, exact=Exact(60, 0.5, 0.2))
+    solved = changed(UNSOLVED, error=Distance(0.01, 0.01, 0.02), perfect=17, exact=Exact(60, 0.5, 0.2))
     found = ideal_of(solved, exact_numeric=0.3, exact_numeric_without_file=0.3)
     assert found.least_error == pytest.approx(GUESSED * 0.01)
     assert (found.most_perfect_rows, found.most_exact) == (17, 0.5)
@@ -131,7 +131,7 @@ def test_rows_are_the_baselines_and_what_the_file_adds_of_the_others():
 
 
 def test_numbers_are_bounded_where_there_are_some_on_this_scale():
-    part = replace(UNSOLVED, exact=Exact(60, 0.1, 0.2))
+    part = changed(UNSOLVED, exact=Exact(60, 0.1, 0.2))
     assert ideal_of(part).most_exact is None
     assert ideal_of(exact_numeric=0.5).most_exact is None
     most = ideal_of(part, exact_numeric=0.5, exact_numeric_without_file=0.375).most_exact
@@ -139,17 +139,17 @@ def test_numbers_are_bounded_where_there_are_some_on_this_scale():
 
 
 def test_a_part_without_baseline_has_no_bound_of_rows_from_it():
-    part = replace(PART, split_half=Baseline(None, None, 0, 10), informed=INFORMED)
+    part = changed(PART, split_half=Baseline(None, None, 0, 10), informed=INFORMED)
     assert ideals_of(part) == []
     ideal = Ideal(0.1, 3.0, 20)
-    assert ideals_of(replace(part, ideal=ideal)) == [ideal]
+    assert ideals_of(changed(part, ideal=ideal)) == [ideal]
 
 
 def test_every_bound_is_held_and_any_is_enough():
     ideal = Ideal(0.1, 3.0, 20)
     assert ideals_of(PART) == []
-    assert ideals_of(replace(UNSOLVED, ideal=ideal)) == [ideal]
-    both = ideals_of(replace(UNSOLVED, ideal=ideal, informed=INFORMED))
+    assert ideals_of(changed(UNSOLVED, ideal=ideal)) == [ideal]
+    both = ideals_of(changed(UNSOLVED, ideal=ideal, informed=INFORMED))
     assert both[1:] == [ideal]
     assert both[0] == ideal_of()
     passed, other, open_ = Outcome("passed", "a"), Outcome("passed", "b"), Outcome("inconclusive", "c")

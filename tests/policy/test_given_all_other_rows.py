@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from scipy import stats
 
-from builders import FINDINGS, INFORMED, PART, examination
+from builders import FINDINGS, INFORMED, PART, changed, examination
 from pytest_draft.facts.informed import CUT_SHORT, Informed
 from pytest_draft.facts.published import Published
 from pytest_draft.policy.rule import Outcome
@@ -163,15 +163,15 @@ def test_figures_of_somebody_who_knows_less_are_no_pass_and_fail_all_the_same(sh
 )
 def test_constant_columns_dilute_nothing_and_columns_are_not_chosen_by_what_is_determined(part, matched, result):
     whole = replace(INFORMED, matched_error=0.17)
-    parts = {part: replace(PART, informed=replace(INFORMED, matched_error=matched))}
-    found = examination(informed=whole, findings=replace(FINDINGS, informed=whole, **parts))
+    parts = {part: changed(PART, informed=replace(INFORMED, matched_error=matched))}
+    found = examination(informed=whole, findings=changed(FINDINGS, informed=whole, **parts))
     assert RULES["given-all-other-rows"].check(found, {ERROR: 0.5}).result == result
     assert outcome(whole, **{ERROR: 0.5}).result == "passed"
 
 
 @pytest.mark.parametrize("columns", ["informative", "mostly_determined"])
 def test_a_part_that_would_be_judged_and_was_not_measured_is_no_pass(columns):
-    found = examination(informed=INFORMED, findings=replace(FINDINGS, **{columns: PART}))
+    found = examination(informed=INFORMED, findings=changed(FINDINGS, **{columns: PART}))
     result = RULES["given-all-other-rows"].check(found, {ERROR: 0.1}).result
     assert result == ("inconclusive" if columns == "informative" else "passed")
 
@@ -179,7 +179,7 @@ def test_a_part_that_would_be_judged_and_was_not_measured_is_no_pass(columns):
 @pytest.mark.parametrize(("rows", "told"), [(40, 0.0), (400, 0.0), (400, 0.2), (4_000, 1.0)])
 def test_of_a_sample_more_may_be_told_than_was_seen_and_of_all_rows_nothing_more(rows, told):
     whole = replace(INFORMED, rows=rows, of_rows=rows, half_rows=20, told_rows=told)
-    sampled = replace(whole, of_rows=10 * rows)
+    sampled = changed(whole, of_rows=10 * rows)
     assert whole.most_determined_rows == told
     assert told <= sampled.most_determined_rows <= 1
     assert sampled.most_determined_rows == pytest.approx(binom_upper(told, rows), abs=0.04)

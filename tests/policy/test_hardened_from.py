@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from builders import FINDINGS
+from builders import FINDINGS, changed
 from pytest_draft.facts.ambiguity import Ambiguity, Ideal
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination, unexamined
@@ -22,9 +22,9 @@ SLOW = "the attack did not converge in 36 s"
 
 
 def found(case: Case, ideal: Ideal, error: float = 0.3, *doubts: str) -> Examination:
-    findings = replace(FINDINGS, error=Distance(error, error, 0.4), perfect_rows=2, singled_out_rows=1)
+    findings = changed(FINDINGS, error=Distance(error, error, 0.4), perfect=2, singled_out=1)
     read = replace(unexamined(case), artifact=ArtifactFacts(case.artifact, holds="a forest"))
-    findings = replace(findings, ideal=ideal, ambiguity=MANY)
+    findings = changed(findings, ideal=ideal, ambiguity=MANY)
     return replace(read, findings=findings, reasons=(SLOW, *doubts), shortfalls=(SLOW,))
 
 
@@ -59,7 +59,7 @@ def test_a_pass_of_its_own_needs_no_other():
 
 
 def test_what_stands_in_the_file_is_judged_by_the_file_itself():
-    hardened = replace(found(CASE, FAR), artifact=ArtifactFacts(CASE.artifact))  # it could not be read
+    hardened = changed(found(CASE, FAR), artifact=ArtifactFacts(CASE.artifact))  # it could not be read
     assert checked(hardened, found(CASE.basis, FAR), "seeds-published").result == "inconclusive"
 
 

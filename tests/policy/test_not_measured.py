@@ -9,7 +9,7 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
-from builders import FINDINGS, INFORMED, PART, examination
+from builders import FINDINGS, INFORMED, PART, changed, examination
 from made_up_facts import filled
 from pytest_draft.facts.ambiguity import Ambiguity, Ideal
 from pytest_draft.facts.case import Case
@@ -19,7 +19,7 @@ from pytest_draft.facts.entropy import Between, Entropy
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.figures import Baseline, Closeness, Distance, Exact, Numeric, Significance
 from pytest_draft.facts.files import ArtifactFacts
-from pytest_draft.facts.findings import Labelled, Part
+from pytest_draft.facts.findings import Labelled, Measure
 from pytest_draft.facts.label_told import LabelTold, Told
 from pytest_draft.facts.privacy import Privacy
 from pytest_draft.facts.published import Published
@@ -80,32 +80,29 @@ LIMITS: dict[str, dict[str, Any]] = {
 PASSED = Distance(0.1, 0.1, 0.3)
 IDEAL = Ideal(0.08, 12.0, 40, 0.3, 0.2, 2.0)
 NUMBERS = replace(INFORMED, exact_numeric=0.2, exact_numeric_without_file=0.1)
-MEASURED = Measured(12, PASSED, 3, 0.2, None, 2, 9, SliceBaseline(0.4, 0.1, 20), SliceBaseline(0.2, 0.1, 20))
+MEASURED = Measured(12, PASSED, 3, Between(0.2, 0.2), 2, 9, SliceBaseline(0.4, 0.1, 20), SliceBaseline(0.2, 0.1, 20))
 
 
-def part(on: str, **changes: Any) -> Part:
-    return replace(
-        PART, on=on, error=PASSED, perfect_rows=3, ideal=replace(IDEAL, rows=20), informed=NUMBERS, **changes
-    )
+def part(on: str, **changes: Any) -> Measure:
+    return changed(PART, on=on, error=PASSED, perfect=3, ideal=replace(IDEAL, rows=20), informed=NUMBERS, **changes)
 
 
 RANKS = part(" by rank", scale="rank", numeric=True, exact=Exact(40, 0.1, 0.05))
-FULL = replace(
+FULL = changed(
     FINDINGS,
     informative=part(" on a part"),
     seen=part(" on those seen"),
     significance=filled(Significance, p_value=0.5, overlaps=False),
-    numeric=Numeric(3, 0, False, Closeness(), Closeness(), Closeness(), Baseline(0.3, 0.0, 1, 40)),
-    rescaled=(RANKS,),
-    slices=(SliceFigures("women", 12, MEASURED),),
-    rescaled_slices=(SliceFigures("women", 12, MEASURED, " by rank"),),
+    rescaled=(replace(RANKS, of="everything"),),
+    slices=(SliceFigures("women", 12, MEASURED), SliceFigures("women", 12, MEASURED, " by rank")),
     certain_rows=2,
-    certain_unique_rows=2,
-    labelled=Labelled(40, PASSED, 8, None, Baseline(0.2, 3.0, 20, 20), 10, 6),
+    certain_unique=2,
+    labelled=Labelled(changed(FINDINGS.whole, error=PASSED, perfect=8, split_half=Baseline(0.2, 3.0, 20, 20)), 10, 6),
     ideal=IDEAL,
     informed=NUMBERS,
     ambiguity=Ambiguity(("uniform",), 8, 0.1, 400.0, 0.2, 1, True),
 )
+FULL = replace(FULL, numeric=Numeric(3, 0, False, *[Closeness()] * 3, Baseline(0.3, 0.0, 1, 40)))
 CERTAIN = Bounds(2, 2)
 LABELS = LabelTold("labels", 40, 40, "the model", "a predictor", Told("", 40, 20, 18, 4, 3, 1))
 TARGETS = replace(LABELS, of="targets", exact=Told("", 40, 4, 2, 3), exact_in_leaves=4, highest=5, highest_exact=1)
@@ -133,15 +130,14 @@ NUMERIC = replace(
 
 def with_findings(examined: Examination, **changes: Any) -> Examination:
     assert examined.findings is not None
-    return replace(examined, findings=replace(examined.findings, **changes))
+    return replace(examined, findings=changed(examined.findings, **changes))
 
 
 DISCRETE = replace(
-    with_findings(
-        NUMERIC, numeric=None, rescaled=(), rescaled_slices=(), informed=INFORMED, informative=None, seen=None
-    ),
+    with_findings(NUMERIC, rescaled=(), slices=FULL.slices[:1], informed=INFORMED, informative=None, seen=None),
     informed=INFORMED,
 )
+DISCRETE = replace(DISCRETE, findings=replace(DISCRETE.findings, numeric=None))
 REGRESSOR = replace(
     with_findings(NUMERIC, labelled=None), artifact=replace(ARTIFACT, regressor=True), label_told=TARGETS
 )
@@ -151,7 +147,7 @@ BY_ATTACK = replace(
 SHORT = "the attack did not converge"
 BY_BOUNDS = replace(NUMERIC, reasons=(SHORT,), shortfalls=(SHORT,))
 PRIVATE = replace(
-    with_findings(BY_ATTACK, certain_rows=None, certain_unique_rows=None),
+    with_findings(BY_ATTACK, certain_rows=None, certain_unique=None),
     artifact=replace(ARTIFACT, privacy=Privacy("laplace", 5.0, scale=2.0, rounding="sum"), structure=None),
     certificate=None,
 )
@@ -179,16 +175,16 @@ def without_one(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, A
         held, here = getattr(value, field.name), (*path, field.name)
         name = f"{type(value).__name__}.{field.name}"
         if held is not None and NoneType in get_args(hints[field.name]):
-            yield from changed(value, field.name, None, name)
+            yield from without(value, field.name, None, name)
         if is_dataclass(held) and not isinstance(held, (Case, type)):
             for inner, left in without_one(held, here):
-                yield from changed(value, field.name, left, inner)
+                yield from without(value, field.name, left, inner)
         if isinstance(held, tuple) and held and is_dataclass(held[0]):
             for inner, left in without_one(held[0], here):
-                yield from changed(value, field.name, (left, *held[1:]), inner)
+                yield from without(value, field.name, (left, *held[1:]), inner)
 
 
-def changed(value: Any, name: str, to: Any, what: str) -> Iterator[tuple[str, Any]]:
+def without(value: Any, name: str, to: Any, what: str) -> Iterator[tuple[str, Any]]:
     try:
         yield what, replace(value, **{name: to})
     except ValueError:  # one of the two figures that are only there together
@@ -197,8 +193,6 @@ def changed(value: Any, name: str, to: Any, what: str) -> Iterator[tuple[str, An
 
 SAYS_SO = {
     "Distance.worst",  # then the error is one of its bounds
-    "Findings.seen",  # all rows were
-    "Findings.informative",  # all columns are
     "Published.draws",  # nothing was drawn at random
     "StoredFacts.single_values",  # there are none
     "Informed.exact_numeric_without_file",  # taken for 0, which is stricter
@@ -206,14 +200,11 @@ SAYS_SO = {
 """Figures that are missing because there is nothing to measure, or of which the worst is taken for granted."""
 
 BOUNDED = {
-    ("reconstruction-error", "Findings.ideal"),  # by what somebody gets who knows all others
-    ("reconstruction-error", "Part.ideal"),
-    ("perfect-rows", "Findings.informed"),  # by other datasets that explain the file
-    ("perfect-rows", "Part.informed"),
+    ("reconstruction-error", "Measure.ideal"),  # by what somebody gets who knows all others
+    ("perfect-rows", "Measure.informed"),  # by other datasets that explain the file
     ("perfect-rows", "Informed.exact_numeric"),
     ("perfect-rows", "Baseline.error"),
     ("perfect-rows", "Findings.numeric"),  # the figures by rank are there
-    ("singled-out-rows", "Findings.numeric"),
     ("label-told", "Told.certain"),  # what is certain is right, so it is told, too
     ("label-told", "Told.certain_gained"),
     ("given-all-other-rows", "Examination.findings"),  # without an attack, of all columns only
@@ -310,7 +301,7 @@ def test_noise_that_can_be_taken_away_hides_nothing(change):
 
 
 def test_a_rule_that_is_not_applicable_fails_all_the_same_where_all_rows_come_back():
-    whole = with_findings(PRIVATE, error=Distance(0.0, 0.0, 0.0), perfect_rows=40)
+    whole = with_findings(PRIVATE, error=Distance(0.0, 0.0, 0.0), perfect=40)
     assert judged(whole, "determined-rows").result == "failed"
 
 

@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import builders
-from builders import FINDINGS
+from builders import FINDINGS, changed
 from pytest_draft.documents import rules_folder
 from pytest_draft.errors import PolicyError
 from pytest_draft.facts.adversary import ADVERSARIES
@@ -48,7 +48,7 @@ def written(tmp_path):
 def examination(error: float | None = 0.1, reasons: tuple[str, ...] = (), adversary: str = "artifact") -> Examination:
     """Return an examination by hand; without an error, one without findings."""
     measured = Distance(error or 0.0, error or 0.0, 1.0)
-    findings = replace(FINDINGS, error=measured, original_error=Distance(0.0, 0.0, 1.0))
+    findings = changed(FINDINGS, error=measured, original_error=Distance(0.0, 0.0, 1.0))
     return builders.examination(
         case=Case("model.joblib", adversary=adversary),
         artifact=ArtifactFacts("model.joblib", n_trees=7, bootstrap=True),
@@ -366,7 +366,7 @@ def test_every_rule_of_a_policy_is_judged_in_its_order():
 )
 def test_a_failure_names_the_seeds_only_where_they_are_what_was_used(bootstrap, adversary, seed):
     found = examination(adversary=adversary)
-    found = replace(found, artifact=replace(found.artifact, bootstrap=bootstrap))
+    found = changed(found, artifact=replace(found.artifact, bootstrap=bootstrap))
     policy = Policy("ours", "by hand", {"reconstruction-error": {"max_error": 1.0}})
     check = check_rule(found, policy, "reconstruction-error")
     assert ("seed" in check.cause) == seed
@@ -378,7 +378,7 @@ def test_a_failure_names_the_seeds_only_where_they_are_what_was_used(bootstrap, 
 @pytest.mark.parametrize(("privacy", "expected"), [(NOISY, "passed"), (None, "failed")])
 def test_what_needs_only_the_artifact_is_judged_whatever_the_attack_has_come_to(error, reasons, privacy, expected):
     found = examination(error, reasons)
-    found = replace(found, artifact=replace(found.artifact, privacy=privacy))
+    found = changed(found, artifact=replace(found.artifact, privacy=privacy))
     check = check_rule(found, Policy("ours", "by hand", {"dp-required": {}}), "dp-required")
     assert check.result == expected
     assert bool(check.remedy) == (expected == "failed")
@@ -396,7 +396,7 @@ def test_what_needs_the_artifact_is_inconclusive_where_the_file_was_not_read(rul
 
 def failing(privacy: Privacy | None, n_trees: int = 7) -> Check:
     found = examination()
-    found = replace(found, artifact=replace(found.artifact, privacy=privacy, bootstrap=False, n_trees=n_trees))
+    found = changed(found, artifact=replace(found.artifact, privacy=privacy, bootstrap=False, n_trees=n_trees))
     return check_rule(
         found, Policy("ours", "by hand", {"reconstruction-error": {"max_error": 0.3}}), "reconstruction-error"
     )

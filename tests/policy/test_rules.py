@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from builders import FINDINGS, PART
+from builders import FINDINGS, PART, changed
+from pytest_draft.facts.certificate import Bounds
 from pytest_draft.facts.entropy import Between, Entropy
 from pytest_draft.facts.examination import Examination
-from pytest_draft.facts.figures import Baseline, Closeness, Distance, Exact, Numeric
+from pytest_draft.facts.figures import Baseline, Distance, Exact
 from pytest_draft.facts.files import ArtifactFacts
 from pytest_draft.facts.findings import Findings
 from pytest_draft.facts.privacy import Privacy
@@ -17,12 +18,10 @@ from pytest_draft.policy.rule import Outcome, combined, common
 from pytest_draft.policy.rules import RULES
 
 MISSING = Baseline(None, None, 0, 20)
-BOUNDED = replace(FINDINGS, error=Distance(0.1, 0.2, None))
-NUMERIC = replace(
-    FINDINGS, numeric=Numeric(3, 0, False, Closeness(), Closeness(), Closeness(), Baseline(0.3, 0.0, 1, 40))
-)
-BETWEEN = replace(NUMERIC, most_perfect_rows=15, most_singled_out_rows=6)
-PERFECT = replace(FINDINGS, error=Distance(0.0, 0.0, 0.0), perfect_rows=40)
+BOUNDED = changed(FINDINGS, error=Distance(0.1, 0.2, None))
+NUMERIC = changed(FINDINGS, numeric=True)
+BETWEEN = changed(NUMERIC, perfect=Bounds(10, 15), singled_out=Bounds(4, 6))
+PERFECT = changed(FINDINGS, error=Distance(0.0, 0.0, 0.0), perfect=40)
 
 
 LAPLACE = Privacy("laplace", 5.0, scale=2.0, rounding="sum")
@@ -151,12 +150,12 @@ def test_a_threshold_that_random_guesses_cross_is_told_as_impossible(key, at, im
 @pytest.mark.parametrize("name", ["split_half", "random"])
 def test_an_error_without_its_baseline_is_inconclusive_unless_it_is_zero(name):
     key = f"max_error_of_{name}"
-    assert outcome("reconstruction-error", replace(FINDINGS, **{name: MISSING}), **{key: 0.5}).result == "inconclusive"
-    assert outcome("reconstruction-error", replace(PERFECT, **{name: MISSING}), **{key: 0.5}).result == "failed"
+    assert outcome("reconstruction-error", changed(FINDINGS, **{name: MISSING}), **{key: 0.5}).result == "inconclusive"
+    assert outcome("reconstruction-error", changed(PERFECT, **{name: MISSING}), **{key: 0.5}).result == "failed"
 
 
 def test_a_budget_that_is_crossed_fails_beside_one_without_its_baseline():
-    findings = replace(FINDINGS, split_half=MISSING)
+    findings = changed(FINDINGS, split_half=MISSING)
     both = {"max_error_of_split_half": 0.5}
     assert outcome("reconstruction-error", findings, max_error=0.1, **both).result == "failed"
     assert outcome("reconstruction-error", findings, max_error=0.0, **both).result == "inconclusive"
@@ -174,7 +173,7 @@ def test_more_perfect_rows_than_the_budget_fail(most, expected):
     [(22, 0.5, "passed"), (23, 0.5, "failed"), (4, 0.0, "passed"), (5, 0.0, "failed"), (39, 1.0, "passed")],
 )
 def test_perfect_rows_are_measured_by_what_the_baseline_leaves(perfect, share, expected):
-    findings = replace(FINDINGS, perfect_rows=perfect)  # 4 by the baseline, 36 beyond it
+    findings = changed(FINDINGS, perfect=perfect)  # 4 by the baseline, 36 beyond it
     assert outcome("perfect-rows", findings, max_share_beyond_split_half=share).result == expected
 
 
@@ -184,7 +183,7 @@ def test_every_row_perfect_fails_whatever_share_is_allowed():
 
 def test_perfect_rows_without_the_baseline_are_inconclusive_unless_all_are():
     for findings, expected in ((FINDINGS, "inconclusive"), (PERFECT, "failed")):
-        missing = replace(findings, split_half=MISSING)
+        missing = changed(findings, split_half=MISSING)
         assert outcome("perfect-rows", missing, max_share_beyond_split_half=0.5).result == expected
 
 
@@ -223,19 +222,19 @@ ABSOLUTE = [("reconstruction-error", "max_error", 0.05), ("perfect-rows", "max_p
 def test_relative_thresholds_are_held_against_each_part_beside_its_own_baselines(rule, key, name):
     thresholds = {key: 0.2}
     assert outcome(rule, FINDINGS, **thresholds).result == "passed"
-    crossed = outcome(rule, replace(FINDINGS, **{name: PART}), **thresholds)
+    crossed = outcome(rule, changed(FINDINGS, **{name: PART}), **thresholds)
     assert crossed.result == "failed"
     assert " on a part; " in crossed.sentence
-    no_better = replace(PART, error=Distance(0.2, 0.2, 0.2), perfect_rows=4)
-    kept = outcome(rule, replace(FINDINGS, **{name: no_better}), **thresholds)
+    no_better = changed(PART, error=Distance(0.2, 0.2, 0.2), perfect=4)
+    kept = outcome(rule, changed(FINDINGS, **{name: no_better}), **thresholds)
     assert kept.result == "passed"
     assert "; the other limit (for a part, a slice, a scale or labels) holds, too" in kept.sentence
 
 
 @pytest.mark.parametrize(("rule", "key"), RELATIVE)
 def test_a_part_without_its_baselines_is_never_a_pass(rule, key):
-    missing = replace(PART, error=Distance(0.3, 0.3, 0.3), perfect_rows=0, random_error=None, split_half=MISSING)
-    found = outcome(rule, replace(FINDINGS, informative=missing), **{key: 0.2})
+    missing = changed(PART, error=Distance(0.3, 0.3, 0.3), perfect=0, random=MISSING, split_half=MISSING)
+    found = outcome(rule, changed(FINDINGS, informative=missing), **{key: 0.2})
     assert found.result == "inconclusive"
     assert " on a part" in found.sentence
 
@@ -243,8 +242,8 @@ def test_a_part_without_its_baselines_is_never_a_pass(rule, key):
 @pytest.mark.parametrize(("rule", "key", "budget"), ABSOLUTE)
 def test_absolute_thresholds_are_held_against_parts_with_all_columns_only(rule, key, budget):
     assert outcome(rule, FINDINGS, **{key: budget}).result == "passed"
-    assert outcome(rule, replace(FINDINGS, mostly_determined=PART), **{key: budget}).result == "passed"
-    assert outcome(rule, replace(FINDINGS, seen=replace(PART, absolute=True)), **{key: budget}).result == "failed"
+    assert outcome(rule, changed(FINDINGS, mostly_determined=PART), **{key: budget}).result == "passed"
+    assert outcome(rule, changed(FINDINGS, seen=PART), **{key: budget}).result == "failed"
 
 
 RESULTS = ("failed", "inconclusive", "passed")
@@ -331,12 +330,14 @@ def test_no_tolerance_is_told_where_all_columns_are_discrete():
             assert "range" not in outcome(rule, FINDINGS, **{threshold: most}).sentence
 
 
-BY_RANK = replace(PART, on=" by rank", error=Distance(0.3, 0.3, 0.3), perfect_rows=0, numeric=True, scale="rank")
+BY_RANK = changed(
+    PART, of="everything", on=" by rank", error=Distance(0.3, 0.3, 0.3), perfect=0, numeric=True, scale="rank"
+)
 EXACT_VALUES = "max_exact_values_beyond_split_half"
 
 
 def by_rank(exact: Exact | None) -> Findings:
-    return replace(NUMERIC, rescaled=(replace(BY_RANK, exact=exact),))
+    return changed(NUMERIC, rescaled=(changed(BY_RANK, exact=exact),))
 
 
 @pytest.mark.parametrize(
@@ -370,8 +371,8 @@ def test_values_of_which_it_is_not_known_how_many_come_back_exactly_are_no_pass(
 @pytest.mark.parametrize("scale", ["inner range", "rank"])
 @pytest.mark.parametrize(("rule", "key"), RELATIVE)
 def test_relative_thresholds_are_held_against_other_scales_beside_their_baselines(rule, key, scale):
-    leaks = replace(PART, on=" on a scale", numeric=True, scale=scale)
-    crossed = outcome(rule, replace(NUMERIC, rescaled=(leaks,)), **{key: 0.2})
+    leaks = changed(PART, on=" on a scale", numeric=True, scale=scale)
+    crossed = outcome(rule, changed(NUMERIC, rescaled=(leaks,)), **{key: 0.2})
     assert outcome(rule, NUMERIC, **{key: 0.2}).result == "passed"
     assert crossed.result == "failed"
     assert " on a scale; " in crossed.sentence
@@ -380,22 +381,24 @@ def test_relative_thresholds_are_held_against_other_scales_beside_their_baseline
 
 @pytest.mark.parametrize(("rule", "key", "budget"), ABSOLUTE)
 def test_absolute_thresholds_are_about_the_papers_number(rule, key, budget):
-    assert outcome(rule, replace(NUMERIC, rescaled=(PART,)), **{key: budget}).result == "passed"
+    assert outcome(rule, changed(NUMERIC, rescaled=(PART,)), **{key: budget}).result == "passed"
 
 
 @pytest.mark.parametrize("scale", ["inner range", "rank"])
 def test_the_worst_row_is_held_against_other_scales_of_the_whole_table(scale):
     """By range one outlier is wrong by half of all; on a scale that it does not stretch, no row is."""
-    stretched = replace(NUMERIC, error=Distance(0.01, 0.01, 0.5))
-    whole = replace(PART, on=" on a scale", n_rows=NUMERIC.n_rows, columns=NUMERIC.n_columns, scale=scale)
-    near, far = (replace(whole, error=Distance(worst, worst, worst)) for worst in (0.02, 0.4))
+    stretched = changed(NUMERIC, error=Distance(0.01, 0.01, 0.5))
+    whole = changed(
+        PART, of="everything", on=" on a scale", rows=NUMERIC.whole.rows, columns=NUMERIC.whole.columns, scale=scale
+    )
+    near, far = (changed(whole, error=Distance(worst, worst, worst)) for worst in (0.02, 0.4))
     key = "max_error_of_worst_row"
 
     assert outcome("worst-row", stretched, **{key: 0.1}).result == "passed"
-    assert outcome("worst-row", replace(stretched, rescaled=(far,)), **{key: 0.1}).result == "passed"
-    failed = outcome("worst-row", replace(stretched, rescaled=(far, near)), **{key: 0.1})
+    assert outcome("worst-row", changed(stretched, rescaled=(far,)), **{key: 0.1}).result == "passed"
+    failed = outcome("worst-row", changed(stretched, rescaled=(far, near)), **{key: 0.1})
     assert (failed.result, " of 0.0200 on a scale;" in failed.sentence) == ("failed", True)
-    of_a_part = replace(near, n_rows=NUMERIC.n_rows - 1)
-    assert outcome("worst-row", replace(stretched, rescaled=(of_a_part,)), **{key: 0.1}).result == "passed"
-    not_known = replace(near, error=Distance(0.0, 1.0, None))
-    assert outcome("worst-row", replace(stretched, rescaled=(not_known,)), **{key: 0.1}).result == "inconclusive"
+    of_a_part = changed(near, rows=NUMERIC.whole.rows - 1)
+    assert outcome("worst-row", changed(stretched, rescaled=(of_a_part,)), **{key: 0.1}).result == "passed"
+    not_known = changed(near, error=Distance(0.0, 1.0, None))
+    assert outcome("worst-row", changed(stretched, rescaled=(not_known,)), **{key: 0.1}).result == "inconclusive"

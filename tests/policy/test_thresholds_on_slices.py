@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from builders import FINDINGS
+from builders import FINDINGS, changed
 from pytest_draft.errors import PolicyError
+from pytest_draft.facts.entropy import Between
 from pytest_draft.facts.figures import Baseline, Distance
 from pytest_draft.facts.slices import Measured, SliceBaseline, SliceFigures
 from pytest_draft.policy.policy import Policy, default_policy, read_policy
@@ -17,11 +18,18 @@ from pytest_draft.policy.rules import RULES
 HEAD = 'schema_version = 1\nname = "ours"\n'
 RULE = "[rules.reconstruction-error]\nmax_error_of_split_half = 0.5\n"
 SPARED = Measured(
-    20, Distance(0.2, 0.2, 0.5), 5, 0.25, None, 2, 10, SliceBaseline(0.5, 0.01, 20), SliceBaseline(0.25, 0.2, 20)
+    20,
+    Distance(0.2, 0.2, 0.5),
+    5,
+    Between(0.25, 0.25),
+    2,
+    10,
+    SliceBaseline(0.5, 0.01, 20),
+    SliceBaseline(0.25, 0.2, 20),
 )
-ALL = replace(
+ALL = changed(
     FINDINGS,
-    n_rows=100,
+    rows=100,
     error=Distance(0.2, 0.2, 0.5),
     original_error=Distance(0.2, 0.2, 0.5),
     random=Baseline(0.5, 1.0, 100, 100),
@@ -144,7 +152,7 @@ def test_a_pass_tells_of_all_rows_and_that_slices_are_far_enough():
 
 @pytest.mark.parametrize(("share", "result"), [(0.60, "passed"), (0.61, "failed")])
 def test_perfect_rows_of_a_slice_are_held_against_what_other_peoples_rows_leave(share, result):
-    found = replace(SPARED, perfect_rows=12, perfect_share=share)
+    found = replace(SPARED, perfect_rows=12, perfect_share=Between(share, share))
     outcome = judged("perfect-rows", {"max_share_beyond_split_half": 0.5}, men=SPARED, women=found)
     assert outcome.result == result
     if result == "failed":
@@ -153,12 +161,12 @@ def test_perfect_rows_of_a_slice_are_held_against_what_other_peoples_rows_leave(
 
 
 def test_a_slice_all_of_whose_rows_are_perfect_fails_whatever_else_is_in_it():
-    found = replace(SPARED, rebuilt_rows=200, perfect_rows=20, perfect_share=0.55)
+    found = replace(SPARED, rebuilt_rows=200, perfect_rows=20, perfect_share=Between(0.55, 0.55))
     assert judged("perfect-rows", {"max_share_beyond_split_half": 0.5}, women=found).result == "failed"
 
 
 def test_a_share_that_is_only_bounded_is_undecided():
-    found = replace(SPARED, perfect_share=0.4, most_perfect_share=0.9)
+    found = replace(SPARED, perfect_share=Between(0.4, 0.9))
     assert judged("perfect-rows", {"max_share_beyond_split_half": 0.5}, women=found).result == "inconclusive"
 
 
@@ -174,7 +182,7 @@ def test_slices_that_are_too_small_are_undecided_and_beaten_by_a_failure(rule):
     outcome = judged(rule_id, {key: 0.5}, women=SPARED, few=None, none=None)
     assert outcome.result == "inconclusive"
     assert outcome.sentence.startswith("slice 'few', slice 'none': fewer than 10 rows")
-    leaking = replace(SPARED, error=Distance(0.0, 0.0, 0.0), perfect_rows=20, perfect_share=1.0)
+    leaking = replace(SPARED, error=Distance(0.0, 0.0, 0.0), perfect_rows=20, perfect_share=Between(1.0, 1.0))
     assert judged(rule_id, {key: 0.5}, women=leaking, few=None).result == "failed"
 
 
@@ -185,7 +193,7 @@ def test_without_a_baseline_a_slice_is_undecided_unless_all_of_it_is_rebuilt(rul
     rule_id, key = rule
     lost = replace(SPARED, split_half=SliceBaseline(None, None, 0))
     assert judged(rule_id, {key: 0.5}, women=lost).result == "inconclusive"
-    whole = replace(lost, error=Distance(0.0, 0.0, 0.0), perfect_rows=20, perfect_share=1.0)
+    whole = replace(lost, error=Distance(0.0, 0.0, 0.0), perfect_rows=20, perfect_share=Between(1.0, 1.0))
     assert judged(rule_id, {key: 0.5}, women=whole).result == "failed"
 
 

@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from builders import FINDINGS, INFORMED, PART
+from builders import FINDINGS, INFORMED, PART, changed
+from made_up_facts import filled
 from pytest_draft.facts.ambiguity import Ambiguity, Attacker, Ideal
 from pytest_draft.facts.case import Case
+from pytest_draft.facts.certificate import Bounds
 from pytest_draft.facts.examination import Examination, unexamined
-from pytest_draft.facts.figures import Baseline, Closeness, Distance, Exact, Numeric
+from pytest_draft.facts.figures import Baseline, Distance, Exact, Numeric
 from pytest_draft.facts.files import ArtifactFacts
-from pytest_draft.facts.findings import Part
 from pytest_draft.policy.bar import Bar
 from pytest_draft.policy.ideal import rows_of_ideal
 from pytest_draft.policy.policy import Policy, default_policy
@@ -23,13 +24,13 @@ from pytest_draft.policy.verdict import check_rule
 MANY = Ambiguity(("population", "uniform"), 8, 0.1, 400.0, 0.2, 0, True)
 FAR = Ideal(0.18, 3.0, 40, None, 0.2, 2.0)
 SLOW = "the attack did not converge in 36 s"
-SPLIT = FINDINGS.split_half.error
+SPLIT = FINDINGS.whole.split_half.error
 """0.2: the default policy fails at half of it."""
 
 
 def found(ideal: Ideal | None = FAR, ambiguity: Ambiguity | None = MANY, reasons=(SLOW,), short=(SLOW,), **changes):
-    findings = replace(FINDINGS, error=Distance(0.3, 0.3, 0.4), perfect_rows=2, singled_out_rows=1)
-    findings = replace(findings, ideal=ideal, ambiguity=ambiguity, **changes)
+    findings = changed(FINDINGS, error=Distance(0.3, 0.3, 0.4), perfect=2, singled_out=1)
+    findings = changed(findings, ideal=ideal, ambiguity=ambiguity, **changes)
     read = replace(unexamined(Case("m.joblib")), artifact=ArtifactFacts("m.joblib", holds="a forest"))
     return replace(read, findings=findings, reasons=reasons, shortfalls=short)
 
@@ -90,7 +91,7 @@ def test_whoever_crosses_a_bar_may_be_brought_a_tenth_closer_and_no_more(least, 
     """Somebody who gets .09 without the file crosses the bar of .1 with it and without."""
     near = Ideal(least, 3.0, 40, None, max(least, 0.09), 2.0)
     assert result(found(ideal=near)) == outcome
-    assert result(found(ideal=replace(near, error_without_file=0.3))) == "inconclusive"
+    assert result(found(ideal=changed(near, error_without_file=0.3))) == "inconclusive"
     if outcome == "passed":
         sentence = check_rule(found(ideal=near), default_policy(), "reconstruction-error").sentence
         assert "nearly as far without the file (0.0810 with it, 0.0900 without)" in sentence
@@ -99,9 +100,7 @@ def test_whoever_crosses_a_bar_may_be_brought_a_tenth_closer_and_no_more(least, 
 @pytest.mark.parametrize(("most", "outcome"), [(55.0, "passed"), (55.3, "passed"), (56.0, "inconclusive")])
 def test_whoever_meets_too_many_rows_may_be_given_a_tenth_of_the_others_and_no_more(most, outcome):
     """Of 100 rows he meets 50 and a few without the file, where the bar is 25 and some."""
-    examination = found(
-        ideal=replace(FAR, most_perfect_rows=most, perfect_rows_without_file=50.6, rows=100), n_rows=100
-    )
+    examination = found(ideal=replace(FAR, most_perfect_rows=most, perfect_rows_without_file=50.6, rows=100), rows=100)
     assert result(examination, "perfect-rows") == outcome
 
 
@@ -114,7 +113,7 @@ def test_whoever_meets_too_many_rows_may_be_given_a_tenth_of_the_others_and_no_m
 )
 def test_rows_are_whole_and_never_of_other_rows_than_the_threshold(most, said):
     ideal = replace(FAR, most_perfect_rows=most)
-    sample = Part(" of a sample", True, 40, 3, Distance(0.3, 0.3, 0.3), 0, None, Baseline(0.2, 1.0, 5, 40))
+    sample = changed(PART, rows=40, error=Distance(0.3, 0.3, 0.3), perfect=0, split_half=Baseline(0.2, 1.0, 5, 40))
     bar = Bar(20.5, "at most 20 are allowed")
     outcome = rows_of_ideal(Outcome("passed", "nothing"), bar, ideal, replace(sample, ideal=ideal))
     assert outcome.sentence == f"nothing{said}"
@@ -141,12 +140,12 @@ def test_what_only_an_attack_leaves_open_names_the_command_that_gives_it_more_ti
     given = Case("m.joblib", "my train.csv", "income", seconds=60.0, seed=3)
     command = "python -m pytest --draft-forest m.joblib --draft-data 'my train.csv' --draft-target income "
     command += "--draft-seed 3 --draft-budget 240"
-    near = replace(found(ideal=replace(FAR, least_error=0.05)), case=given)
+    near = changed(found(ideal=replace(FAR, least_error=0.05)), case=given)
     to_see = "to see with more time whether it"
     said = check_rule(near, default_policy(), "reconstruction-error")
     assert said.remedy == f"{to_see} fails: {command}"
     assert said.commands == (Command(command, f"{to_see} fails"),)
-    open_ = replace(found(ideal=None, ambiguity=None), case=given)
+    open_ = changed(found(ideal=None, ambiguity=None), case=given)
     assert check_rule(open_, default_policy(), "reconstruction-error").remedy == f"{to_see} passes: {command}"
     assert check_rule(found(ideal=None), default_policy(), "reconstruction-error").remedy is None  # data in memory
     without = "4 s ended before there was a dataset"
@@ -157,14 +156,14 @@ def test_what_only_an_attack_leaves_open_names_the_command_that_gives_it_more_ti
     assert check_rule(unread, default_policy(), "reconstruction-error").commands == ()
     refused = replace(nothing, solver_status="refused")
     assert check_rule(refused, default_policy(), "reconstruction-error").commands == ()
-    converged = replace(near, shortfalls=(), reasons=())
+    converged = changed(near, shortfalls=(), reasons=())
     assert check_rule(converged, default_policy(), "reconstruction-error").commands == ()  # more time changes nothing
     forest = replace(converged, artifact=replace(near.artifact, kind="RandomForestClassifier"))
     helps = [one.line.split()[3] for one in check_rule(forest, default_policy(), "reconstruction-error").commands]
     assert helps == ["advise", "harden"]
     short = replace(forest, shortfalls=near.shortfalls, reasons=near.reasons)
     assert check_rule(short, default_policy(), "reconstruction-error").commands[-1] == said.commands[-1]
-    damaged = replace(near, reasons=(*near.reasons, "another reason"))
+    damaged = changed(near, reasons=(*near.reasons, "another reason"))
     assert check_rule(damaged, default_policy(), "reconstruction-error").remedy is None
 
 
@@ -208,9 +207,9 @@ def test_a_count_that_the_time_ended_is_enough_where_another_one_is(ended):
 
 
 def test_an_attack_that_rebuilds_all_rows_needs_no_bound():
-    whole = {"error": Distance(0.0, 0.0, 0.0), "perfect_rows": 40, "singled_out_rows": 30}
+    whole = {"error": Distance(0.0, 0.0, 0.0), "perfect": 40, "singled_out": 30}
     told = found(None, None, (), (), informed=replace(INFORMED, bits=0.0))
-    everything = replace(told, findings=replace(told.findings, **whole))
+    everything = replace(told, findings=changed(told.findings, **whole))
     every_row = Policy("ours", "ours.toml", {"perfect-rows": {"max_perfect_rows": 40}})
     assert check_rule(everything, every_row, "perfect-rows").result == "passed"
     assert (
@@ -220,16 +219,16 @@ def test_an_attack_that_rebuilds_all_rows_needs_no_bound():
 
 
 def test_a_part_without_a_bound_needs_an_attack_that_converged():
-    part = replace(PART, error=Distance(0.3, 0.3, 0.4), perfect_rows=2)
+    part = changed(PART, error=Distance(0.3, 0.3, 0.4), perfect=2)
     assert result(found(seen=part)) == "inconclusive"
     assert result(found(seen=part, reasons=(), short=())) == "passed"
-    assert result(found(seen=replace(part, ideal=replace(FAR, rows=20)))) == "passed"
+    assert result(found(seen=changed(part, ideal=replace(FAR, rows=20)))) == "passed"
     assert result(found(fully_determined=part)) == "passed"  # of the best attack these are rows that can be certain
     assert result(found(fully_determined=PART)) == "failed"
 
 
 def test_rows_that_are_missing_in_other_datasets_are_not_certain():
-    proving = {"certain_unique_rows": 0, "most_certain_unique_rows": 30}
+    proving = {"certain_unique": Bounds(0, 30)}
     assert result(found(**proving), "perfect-rows") == "passed"
     shared = replace(MANY, shared_unique_rows=9)
     assert result(found(ambiguity=shared, **proving), "perfect-rows") == "inconclusive"
@@ -255,16 +254,18 @@ def test_rows_that_nothing_proves_are_bounded_by_what_is_told_and_what_others_sh
 
 
 def test_a_part_in_which_nothing_is_guessed_needs_its_baseline_all_the_same():
-    unmeasured = replace(PART, error=Distance(0.3, 0.3, 0.4), perfect_rows=2, split_half=Baseline(None, None, 0, 10))
+    unmeasured = changed(PART, error=Distance(0.3, 0.3, 0.4), perfect=2, split_half=Baseline(None, None, 0, 10))
     assert result(found(fully_determined=unmeasured)) == "inconclusive"
 
 
 @pytest.mark.parametrize(("short", "outcome"), [((), "passed"), ((SLOW,), "inconclusive")])
 def test_values_that_no_bound_is_about_pass_by_an_attack_that_converged_only(short, outcome):
-    ranks = replace(PART, error=Distance(0.3, 0.3, 0.4), perfect_rows=2, scale="rank", exact=Exact(40, 0.1, 0.1))
+    ranks = changed(
+        PART, of="everything", error=Distance(0.3, 0.3, 0.4), perfect=2, scale="rank", exact=Exact(40, 0.1, 0.1)
+    )
     rule = Policy("ours", "by hand", {"perfect-rows": {"max_exact_values_beyond_split_half": 0.25}})
-    numeric = Numeric(3, 0, False, Closeness(), Closeness(), Closeness(), Baseline(0.3, 0.0, 1, 40))
-    values = found(reasons=short, short=short, numeric=numeric, rescaled=(replace(ranks, ideal=replace(FAR, rows=20)),))
+    values = found(reasons=short, short=short, rescaled=(changed(ranks, ideal=replace(FAR, rows=20)),))
+    values = replace(values, findings=replace(values.findings, numeric=filled(Numeric)))
     assert check_rule(values, rule, "perfect-rows").result == outcome
-    bounded = replace(values.findings, rescaled=(replace(ranks, ideal=replace(FAR, most_exact=0.2, rows=20)),))
+    bounded = changed(values.findings, rescaled=(changed(ranks, ideal=replace(FAR, most_exact=0.2, rows=20)),))
     assert check_rule(replace(values, findings=bounded), rule, "perfect-rows").result == "passed"

@@ -10,9 +10,10 @@ from jsonschema import Draft202012Validator
 
 from made_up_facts import filled
 from pytest_draft.facts.ambiguity import Ambiguity, Ideal
+from pytest_draft.facts.certificate import Bounds
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.figures import Baseline, Distance
-from pytest_draft.facts.findings import Findings
+from pytest_draft.facts.findings import Findings, Measure
 from pytest_draft.facts.informed import Informed, InformedColumn, InformedSlice
 from pytest_draft.plugin.summary import _sentences
 from pytest_draft.policy.policy import Policy
@@ -70,17 +71,18 @@ def reported(
     informed: Informed | None = INFORMED,
 ):
     """Return the plain report of one result."""
-    findings = filled(
-        Findings,
-        n_rows=100,
-        perfect_rows=10,
-        most_perfect_rows=None,
+    whole = filled(
+        Measure,
+        on="",
+        scale="range",
+        rows=100,
+        perfect=Bounds(10, 10),
         error=Distance(error, error, 0.5),
         split_half=Baseline(0.06, 5.0, 20, 50),
-        ambiguity=found,
         ideal=ideal,
         informed=informed,
     )
+    findings = filled(Findings, measures=(whole, filled(Measure), filled(Measure)), ambiguity=found)
     examination = filled(Examination, findings=findings, informed=informed, reasons=(), shortfalls=())
     result = result_of(examination, judge(examination, POLICY), POLICY)
     for check in result["checks"]:

@@ -8,11 +8,12 @@ from itertools import permutations
 
 import pytest
 
-from builders import FINDINGS, examination
+from builders import FINDINGS, changed, examination
 from pytest_draft.facts.case import Case
+from pytest_draft.facts.certificate import Bounds
 from pytest_draft.facts.figures import Baseline, Closeness, Distance, Exact, Numeric
 from pytest_draft.facts.files import ArtifactFacts, DataFacts
-from pytest_draft.facts.findings import Findings, Part, ProvedValues, Raw, ValueFigures
+from pytest_draft.facts.findings import Findings, ProvedValues, Raw, ValueFigures
 from pytest_draft.facts.privacy import Privacy
 from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.verdict import Check
@@ -90,13 +91,15 @@ def test_no_number_that_json_lacks_is_rendered():
         render({"seconds": float("nan")})
 
 
-DISCRETE = replace(FINDINGS, free_share=0.5, determined=ValueFigures(200, 0.05), free=ValueFigures(120, 0.2))
+DISCRETE = changed(FINDINGS, free_share=0.5, determined=ValueFigures(200, 0.05), free=ValueFigures(120, 0.2))
 NUMERIC = replace(
-    DISCRETE,
-    most_perfect_rows=12,
-    certain=ValueFigures(80, 0.0),
-    constrained=ValueFigures(120, 0.083),
-    certain_rows=3,
+    changed(
+        DISCRETE,
+        perfect=Bounds(10, 12),
+        certain=ValueFigures(80, 0.0),
+        constrained=ValueFigures(120, 0.083),
+        certain_rows=Bounds(3, 40),
+    ),
     proved_values=ProvedValues(17, 4, 0.25),
     numeric=Numeric(
         columns=4,
@@ -125,21 +128,18 @@ def test_figures_on_numeric_columns_stand_beside_their_baselines_and_corrected_f
 
 
 def test_errors_and_exact_values_by_rank_are_told_of_the_whole():
-    whole = Part(
-        " by rank",
-        False,
-        40,
-        4,
-        Distance(0.3, 0.3, 0.4),
-        6,
-        0.5,
-        Baseline(0.6, 1.5, 20, 20),
+    whole = changed(
+        FINDINGS.whole,
+        on=" by rank",
+        error=Distance(0.3, 0.3, 0.4),
+        perfect=6,
+        split_half=Baseline(0.6, 1.5, 20, 20),
         numeric=True,
         scale="rank",
         exact=Exact(160, 0.75, 0.125),
     )
-    inner, part = replace(whole, scale="inner range", exact=None), replace(whole, n_rows=30, perfect_rows=30)
-    told = result(findings=replace(NUMERIC, rescaled=(inner, whole, part)))
+    inner, part = changed(whole, scale="inner range", exact=None), changed(whole, rows=30, perfect=30)
+    told = result(findings=changed(NUMERIC, rescaled=(inner, whole, part)))
     metrics = {name: value for name, value in told["metrics"].items() if name.startswith("rank_")}
     assert metrics == {
         "rank_error": 0.3,
@@ -150,8 +150,8 @@ def test_errors_and_exact_values_by_rank_are_told_of_the_whole():
         "rank_split_half_exact_values": 0.125,
     }
     assert "by rank it is 0.3000 (other rows like these: 0.6000)" in (measured.of_numbers(told) or "")
-    uncounted = replace(whole, exact=None)
-    assert result(findings=replace(NUMERIC, rescaled=(uncounted,)))["metrics"]["rank_exact_values"] is None
+    uncounted = changed(whole, exact=None)
+    assert result(findings=changed(NUMERIC, rescaled=(uncounted,)))["metrics"]["rank_exact_values"] is None
 
 
 def test_a_report_on_discrete_columns_says_nothing_of_numeric_ones():
@@ -182,7 +182,7 @@ def test_the_table_is_followed_by_what_numeric_columns_and_proofs_come_to():
     ids=["exact", "bounds"],
 )
 def test_the_error_on_raw_columns_has_a_metric_and_a_line(error, informative_error, shown):
-    told = json.loads(render(result(findings=replace(DISCRETE, raw=Raw(5, error)))))
+    told = json.loads(render(result(findings=changed(DISCRETE, raw=Raw(5, error)))))
     assert (told["metrics"]["raw_error"], told["metrics"]["raw_columns"]) == (informative_error, 5)
     assert told["baselines"]["raw_error_bounds"] == [error.lower, error.upper]
     assert measured.of_raw_columns(told) == f"on the 5 raw columns, each counted once, the error is {shown}"

@@ -5,15 +5,15 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 from jsonschema import Draft202012Validator
 
+from builders import FINDINGS, PART, changed
 from made_up_facts import filled
-from pytest_draft.facts.ambiguity import Attacker, Ideal
+from pytest_draft.facts.ambiguity import Ambiguity, Attacker, Ideal
 from pytest_draft.facts.examination import Examination
-from pytest_draft.facts.findings import Findings
 from pytest_draft.facts.privacy import Privacy
 from pytest_draft.facts.status import SOLVER_STATUSES
 from pytest_draft.policy.policy import Policy
@@ -34,6 +34,7 @@ ADDED = (
         "asked_by",
         "commands",
         "bits_ended",
+        "decided_by",
         "regressor",
     ),
 )
@@ -84,28 +85,30 @@ def test_everything_that_a_report_can_hold_besides_is_valid(report, validator, w
 
 def test_what_other_datasets_explain_the_file_is_told_with_the_whole_and_each_part(only, validator):
     among = Attacker("other rows", 0.021, 12.5, 0.04, 9.0)
-    ideal = Ideal(0.021, 12.5, filled(Findings).n_rows, 0.3, 0.04, 9.0, (among,))
-    findings = filled(Findings, ideal=ideal, rescaled=())
+    ideal = Ideal(0.021, 12.5, 40, 0.3, 0.04, 9.0, (among,))
+    parts = changed(PART, ideal=None), changed(PART, of="seen", ideal=replace(ideal, rows=20))
+    findings = replace(changed(FINDINGS, ideal=ideal), ambiguity=filled(Ambiguity))
+    findings = replace(findings, measures=(*findings.measures, *parts))
     policy = Policy("ours", "policy.toml", {"verbatim-data": {}})
     result = result_of(filled(Examination, findings=findings), (), policy)
     report = only("leaking")
     report["results"][0]["ambiguity"] = json.loads(json.dumps(result["ambiguity"]))
     validator.validate(report)
     told = report["results"][0]["ambiguity"]
-    assert told["ideal"][0] == {"on": "", "scale": "range", "rows": findings.n_rows} | {
+    assert told["ideal"][0] == {"on": "", "scale": "range", "rows": findings.whole.rows} | {
         **asdict(ideal),
         "attackers": [asdict(among)],
     }
-    assert [one["on"] for one in told["ideal"]] == ["", *["text"] * 4]
+    assert [one["on"] for one in told["ideal"]] == ["", " on a part"]
     for key in set(told) - {"bits_ended"}:  # which earlier reports do not have
         assert not validator.is_valid(changed_report(report, key)), key
 
 
 def changed_report(report: dict, key: str) -> dict:
     """Return a report without a key of what other datasets explain the file."""
-    changed = copy.deepcopy(report)
-    del changed["results"][0]["ambiguity"][key]
-    return changed
+    less = copy.deepcopy(report)
+    del less["results"][0]["ambiguity"][key]
+    return less
 
 
 def test_the_metrics_are_those_that_reports_hold():

@@ -3,44 +3,76 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 from pytest_draft.facts.case import Case
+from pytest_draft.facts.certificate import Bounds
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.figures import Baseline, Distance
 from pytest_draft.facts.files import ArtifactFacts, DataFacts
-from pytest_draft.facts.findings import Findings, Part
+from pytest_draft.facts.findings import Findings, Measure, Of
 from pytest_draft.facts.identity import Identity
 from pytest_draft.facts.informed import Informed
 
 FINDINGS = Findings(
-    n_rows=40,
-    n_columns=8,
-    error=Distance(0.1, 0.1, 0.3),
+    measures=(
+        Measure(
+            of="everything",
+            on="",
+            rows=40,
+            columns=8,
+            error=Distance(0.1, 0.1, 0.3),
+            perfect=Bounds(10, 10),
+            random=Baseline(0.4, 1.0, 100, 40),
+            split_half=Baseline(0.2, 4.0, 20, 20),
+        ),
+    ),
     original_error=Distance(0.1, 0.1, 0.3),
-    perfect_rows=10,
-    singled_out_rows=4,
+    singled_out=Bounds(4, 4),
     unique_rows=30,
-    rows_in_order=None,
-    free_share=0.0,
-    random=Baseline(0.4, 1.0, 100, 40),
-    split_half=Baseline(0.2, 4.0, 20, 20),
     identity=Identity("confirmed", "by hand"),
 )
 """Of 40 rows, 10 come back, and other rows like these would meet 4; the error is a fourth of uniform guesses' one."""
 
-PART = Part(
+PART = Measure(
+    of="informative",
     on=" on a part",
-    absolute=False,
-    n_rows=20,
+    rows=20,
     columns=3,
     error=Distance(0.0, 0.0, 0.0),
-    perfect_rows=19,
-    random_error=0.4,
+    perfect=Bounds(19, 19),
+    random=Baseline(0.4, None, 100, 20),
     split_half=Baseline(0.2, 4.0, 20, 10),
 )
 """A part that comes back whole but for one row."""
 
+
+def changed(facts: Any, **changes: Any) -> Any:
+    """Return figures with others in place of some: of findings also those of the whole, and parts by what they are of.
+
+    A number of rows stands for bounds that meet; `rescaled` are the measures on other scales.
+    """
+    for name, value in changes.items():
+        changes[name] = Bounds(value, value) if name in _ROWS and isinstance(value, int) else value
+    if not isinstance(facts, Findings):
+        return replace(facts, **changes)
+    whole, parts = facts.measures[0], {one.of: one for one in facts.measures[1:] if one.scale == "range"}
+    rescaled = changes.pop("rescaled", [one for one in facts.measures if one.scale != "range"])
+    for name in get_args(Of)[1:]:
+        part = changes.pop(name, parts.get(name))
+        parts[name] = None if part is None else replace(part, of=name)
+    figures = {name: changes.pop(name) for name in vars(whole) if name in changes}
+    values = {name: changes.pop(name) for name in vars(facts.values) if name in changes}
+    measures = [replace(whole, **figures), *parts.values(), *rescaled]
+    return replace(
+        facts,
+        measures=tuple(one for one in measures if one is not None),
+        values=replace(facts.values, **values),
+        **changes,
+    )
+
+
+_ROWS = ("perfect", "singled_out", "certain_rows", "certain_unique")
 
 INFORMED = Informed(
     rows=40,

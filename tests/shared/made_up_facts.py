@@ -10,7 +10,7 @@ from pytest_draft.facts.case import Case
 from pytest_draft.facts.entropy import Entropy
 from pytest_draft.facts.examination import Examination, unexamined
 from pytest_draft.facts.files import DataFacts
-from pytest_draft.facts.findings import Findings
+from pytest_draft.facts.findings import Findings, Measure
 from pytest_draft.facts.informed import Informed
 from pytest_draft.facts.privacy import Privacy
 from pytest_draft.facts.structure import AT_LEAST, StructureFacts
@@ -25,6 +25,7 @@ APART = {
     (StructureFacts, "leaves"): len(AT_LEAST),  # as many as its sizes sum up to
     (Entropy, "quantiles"): tuple(i / 100 for i in range(101)),
     (Findings, "row_errors"): tuple(i / 100 for i in range(101)),
+    (Measure, "of"): "everything",  # the first one of findings
     (Informed, "row_errors"): tuple(i / 100 for i in range(101)),
     (DataFacts, "record_share"): 0.5,  # not the default
     (Examination, "basis"): unexamined(CASE.basis),  # which has a basis of its own in no case
