@@ -20,13 +20,13 @@ from pytest_draft.foreign_text import address
 from pytest_draft.plugin.failure_text import wrapped
 from pytest_draft.plugin.manifest import SUFFIXES
 from pytest_draft.plugin.options import FLEET_TYPES
-from pytest_draft.plugin.records import Records
 from pytest_draft.plugin.session import GateSession
 from pytest_draft.plugin.table import failing_markers, table
 from pytest_draft.report import sentences
 from pytest_draft.report.canonical import with_hash
-from pytest_draft.report.document import document, undecide_changed, undecide_partial
+from pytest_draft.report.document import MergedResults, document, undecide_changed, undecide_partial
 from pytest_draft.report.fleet import CHANGES, MEANINGS, VERDICTS, Fleet, fleet, story
+from pytest_draft.report.result import Result
 from pytest_draft.report.standings import standing, stops, unjudged
 
 MOST_SHOWN = 40
@@ -39,6 +39,42 @@ EXTRA = "extra"
 """The key of a report under which a project's hooks can add something."""
 
 _REFUSED = "the hook pytest_draft_update_report was refused, which fails the run"
+
+
+class Records:
+    """The records that test reports carry, joined into the results of a run.
+
+    Each holds the whole result of an examination beside its one check. Only the first of these is kept, so that a run
+    of very many models holds each result once.
+    """
+
+    def __init__(self) -> None:
+        self._merged = MergedResults()
+        self.done: set[tuple[str, str, str]] = set()  # artifact, rule and adversary of each planned check that was run
+        self.own_items: set[str] = set()  # addresses of checks of the models' own items
+
+    def __bool__(self) -> bool:
+        return bool(self._merged)
+
+    def add(self, record: dict[str, Any]) -> None:
+        """Take over a record.
+
+        Parameters
+        ----------
+        record : dict
+            ``results``, of which nothing else may hold on to, and ``planned``: artifact, rule and adversary, or None.
+        """
+        for result in record["results"]:
+            self._merged.add(result)
+            if record["planned"]:
+                self.own_items.update(check["item"] for check in result["checks"])
+        if record["planned"]:
+            artifact, rule, adversary = record["planned"]
+            self.done.add((artifact, rule, adversary))
+
+    def results(self) -> list[Result]:
+        """Return a result for each artifact, adversary and data, with all of its checks."""
+        return self._merged.results()
 
 
 @dataclass(frozen=True)
@@ -239,13 +275,8 @@ def _of_fleet(fleet: Fleet) -> Iterator[list[str]]:
 def _sentences(result: dict[str, Any], shown_as_failures: Collection[str], mixed: bool) -> list[str]:
     """Return what was crossed, check by check; and once, why the rest is inconclusive.
 
-    Parameters
-    ----------
-    result : dict
-    shown_as_failures : collection of str
-        Addresses of the items whose checks are among pytest's failures, with all that is to be said of them.
-    mixed : bool
-        Whether not all checks of the run were asked for by the same policy or marker.
+    Of items that are shown as failures, all is said there. Where checks are `mixed`, as not all were asked for by the
+    same policy or marker, each says whose it is.
     """
     lines, reasons, left_out = [], result["reasons"], dict[str, list[str]]()
     if markers := failing_markers(result):

@@ -102,14 +102,14 @@ def _about(result: Result) -> list[str]:
 
 
 def _slices(report: Report) -> Iterator[str]:
-    rows, headings = [], ("Model", "Adversary")
-    for result in report["results"]:
-        found = tables.slices(result)
-        headings = ("Model", "Adversary", *found.headings)
-        for cells in found.rows:
-            said = (result["artifact"]["path"], result["adversary"], *(cell or "-" for cell in cells))
-            rows.append(tuple(map(escaped, said)))
-    yield from _table("Slices", headings, rows, "slices")
+    found = [(result, tables.slices(result)) for result in report["results"]]
+    rows = [
+        tuple(map(escaped, (result["artifact"]["path"], result["adversary"], *(cell or "-" for cell in cells))))
+        for result, table in found
+        for cells in table.rows
+    ]
+    if rows:
+        yield from _table("Slices", ("Model", "Adversary", *found[0][1].headings), rows, "slices")
 
 
 def _waivers(report: Report) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from pytest_draft.report.bounds import bounds_of, span, whole
@@ -13,7 +14,7 @@ class Table(NamedTuple):
     """Cells, not yet escaped; one that is empty tells nothing."""
 
     headings: tuple[str, ...]
-    rows: list[tuple[str, ...]]
+    rows: Sequence[tuple[str, ...]]
 
 
 def attackers(result: Result) -> Table:
@@ -22,7 +23,7 @@ def attackers(result: Result) -> Table:
     error, others = span(bounds_of(result), ".4f", "between {} and {}"), metrics["split_half_error"]
     alike = "not measured" if others is None else f"an error of {others:.4f} (other rows like these)"
     got = "nothing: it was not run, or cut short" if error is None else f"an error of {error}"
-    rows = [("This attack", "nothing" if adversary == "artifact" else adversary, got, alike)]
+    rows: list[tuple[str, ...]] = [("This attack", "nothing" if adversary == "artifact" else adversary, got, alike)]
     if found := result.get("given_all_other_rows"):
         told = f"; all of {share(found['told_rows'])} of the rows for certain"
         rows.append(
