@@ -49,14 +49,9 @@ def replacing(path: str | os.PathLike[str], *, private: bool = False) -> Iterato
 
     Parameters
     ----------
-    path : path-like
     private : bool
         Whether nobody but the owner may read it. Else it may be read as the file that it replaces, and a new one as the
         process's umask says.
-
-    Yields
-    ------
-    binary file
 
     Raises
     ------

@@ -28,7 +28,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 _ROOT = str(Path(pytest_draft.__file__).parents[1])
 os.environ["PYTHONPATH"] = os.pathsep.join([_ROOT, *filter(None, [os.environ.get("PYTHONPATH")])])
 
-pytest_plugins = ["pytester", "one_child"]
+pytest_plugins = ["pytester", "one_child", "golden"]
 
 if find_spec("hypothesis"):  # whoever has cloned the project and runs the demo needs nothing of the tests' own
     from hypothesis import settings

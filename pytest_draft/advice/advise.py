@@ -135,15 +135,7 @@ def advise(
 
 
 class _Search:
-    """Scores and judges settings until the best one that passes is known.
-
-    Attributes
-    ----------
-    pick : Tried or None
-    files : dict
-        By setting and whether it is hardened: the file in the private folder, and its model.
-    finished, interrupted : bool
-    """
+    """Scores and judges settings until the best one that passes is known, which is then the `pick`."""
 
     def __init__(self, owner: Owner, scorer: Scorer, gate: Gate, timebox: TimeBox, budget: float, say: Say) -> None:
         self._owner, self._scorer, self._gate, self._timebox = owner, scorer, gate, timebox
@@ -151,6 +143,7 @@ class _Search:
         self._hardens = True
         self._tried: dict[tuple[Setting | None, bool], Tried] = {}
         self._scores: dict[Setting | None, Score] = {}
+        # by setting and whether it is hardened, the file in the private folder and its model
         self.files: dict[tuple[Setting | None, bool], tuple[Path, Any]] = {}
         self.pick: Tried | None = None
         self.finished, self.interrupted = True, False

@@ -43,7 +43,6 @@ class Gate:
 
     Parameters
     ----------
-    policy : Policy
     case : Case
         As the files are judged; its artifact and seconds are replaced.
     data : object, optional

@@ -47,7 +47,6 @@ _ASK_SECONDS = 5.0  # between two questions for the workers
 _FETCH_SECONDS = 60.0
 _PIECE = 8 << 20
 _ANSWER_CHARACTERS = 256 << 20
-_FILES = ("artifact", "data", "labels", "domain", "holdout")
 
 _Key = tuple[Case, tuple[File, ...]]
 
@@ -155,12 +154,7 @@ class Cluster:
             ) from None
 
     def _require_same_environment(self) -> None:
-        """Refuse workers whose versions are not those of here, before any work, and a scheduler of another Dask.
-
-        Raises
-        ------
-        UsageError
-        """
+        """Refuse workers whose versions are not those of here, before any work, and a scheduler of another Dask."""
         scheduler = self._client.get_versions()["scheduler"]["packages"].get("distributed")
         if scheduler != self._environment["distributed"]:
             raise UsageError(
@@ -244,7 +238,7 @@ class Cluster:
 
     def _task(self, case: Case, priority: float, then: Callable[[Examination], object] | None) -> _Task | None:
         try:
-            files = tuple(self._file(name, path) for name in _FILES if (path := getattr(case, name)) is not None)
+            files = tuple(self._file(name, path) for name, path in case.files.items())
         except (OSError, ValueError):
             return None
         with self._lock:

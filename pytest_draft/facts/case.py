@@ -8,6 +8,9 @@ from dataclasses import dataclass, replace
 from pytest_draft.facts.checks import require_not_negative
 from pytest_draft.facts.slices import Slice
 
+FILES = ("artifact", "data", "labels", "domain", "holdout", "hardened_from")
+"""Fields of a case that name files."""
+
 _NAME = r"[^\W\d]\w*"
 
 
@@ -89,6 +92,11 @@ class Case:
     def function(self) -> str | None:
         """The function that returns the training data; None where they are in a file, or there are none."""
         return self.data if self.data is not None and names_function(self.data) else None
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The files that are named, by the fields that name them."""
+        return {name: path for name in FILES if (path := getattr(self, name)) is not None}
 
     @property
     def longer(self) -> float:

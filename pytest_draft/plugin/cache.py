@@ -19,15 +19,12 @@ from pytest_draft.facts.case import Case
 from pytest_draft.facts.code import code_sha256
 from pytest_draft.facts.examination import Examination, unexamined
 from pytest_draft.facts.storage import as_text, from_text, write_atomically
-from pytest_draft.plugin.locks import locked, longest_examination
-from pytest_draft.plugin.sharing import stamps
+from pytest_draft.plugin.sharing import locked, longest_examination, stamps
 
 FOLDER = "pytest-draft"
 """Name of the folder in pytest's cache."""
 
 _ENTRY_BYTES = 256 << 20  # of one entry: aggregates take far less
-
-_FILES = ("artifact", "data", "labels", "domain", "holdout", "hardened_from")
 
 
 @dataclass(frozen=True)
@@ -57,7 +54,6 @@ class Cache:
         ----------
         answers : callable
             Whether an examination leaves nothing open: what time or memory kept from being decided is decided anew.
-        compute : callable
         while_waiting : callable
             Called now and then while another process computes it; it may raise to end the wait.
         """
@@ -87,7 +83,7 @@ class Cache:
 def key_of(case: Case) -> str | None:
     """Return what is the same for the same inputs, parameters and code; None where a file cannot be read."""
     try:
-        hashes = {name: sha256(Path(path), TABLE_BYTES) for name, path in _paths(case).items()}
+        hashes = {name: sha256(Path(path), TABLE_BYTES) for name, path in case.files.items()}
     except OSError:  # the examination will say what is wrong
         return None
     parameters = replace(case, artifact="", data=None, labels=None, domain=None, holdout=None, hardened_from=None)
@@ -108,19 +104,14 @@ def _read(path: Path, case: Case) -> Examination | None:
 def _without(examination: Examination, case: Case) -> Examination:
     """Return an examination in which nothing shows where the files lie, nor which rows are the most exposed."""
     entropy = examination.entropy and replace(examination.entropy, most_exposed=())
-    names = {path: f"<{name}>" for name, path in _paths(case).items()}
+    names = {path: f"<{name}>" for name, path in case.files.items()}
     return _renamed(replace(examination, entropy=entropy, retried=None), names)
 
 
 def _with(examination: Examination, case: Case) -> Examination:
     """Return a kept examination as that of a case, and marked as kept."""
-    names = {f"<{name}>": path for name, path in _paths(case).items()}
+    names = {f"<{name}>": path for name, path in case.files.items()}
     return replace(_renamed(examination, names), cached=True)
-
-
-def _paths(case: Case) -> dict[str, str]:
-    """Return the files that a case names."""
-    return {name: path for name in _FILES if (path := getattr(case, name)) is not None}
 
 
 def _renamed(examination: Examination, names: dict[str, str]) -> Examination:

@@ -10,8 +10,7 @@ from pytest_draft.foreign_text import address
 from pytest_draft.plugin.options import is_active, is_strict
 
 if TYPE_CHECKING:
-    from pytest_draft.plugin.records import Records
-    from pytest_draft.plugin.summary import Summary
+    from pytest_draft.plugin.summary import Records, Summary
 
 NAME = "draft-gatherer"
 """Of the plugin that gathers."""
@@ -70,7 +69,7 @@ class _Gatherer(Marked):
         record = getattr(report, "draft", None)
         if record is not None:
             if self.records is None:
-                from pytest_draft.plugin.records import Records
+                from pytest_draft.plugin.summary import Records
 
                 self.records = Records()
             self.records.add(record)

@@ -117,7 +117,7 @@ def pytest_runtest_makereport(
     """Fail a marked test whose budgets are crossed; let reports carry what was found out."""
     report = yield
     if call.when == "call" and (is_active(item.config) or item.get_closest_marker(marks.NAME) is not None):
-        from pytest_draft.plugin.outcomes import add_outcome
+        from pytest_draft.plugin.results import add_outcome
 
         add_outcome(item, call, report)
     return report

@@ -88,12 +88,7 @@ class Models:
 
 
 def _pinned(policy: Policy, settings: Settings) -> Policy:
-    """Refuse a policy that is not the one whose hash is given.
-
-    Raises
-    ------
-    PolicyError
-    """
+    """Return a policy, which is the one whose hash is given."""
     pinned = settings.policy_sha256
     if pinned is not None and policy.sha256 != pinned:
         raise PolicyError(
@@ -104,12 +99,7 @@ def _pinned(policy: Policy, settings: Settings) -> Policy:
 
 
 def _require_pinned_domains(models: Iterable[Configured], settings: Settings) -> None:
-    """Refuse a domain file that is not the one whose hash is given, by the command line or by the policy.
-
-    Raises
-    ------
-    PolicyError
-    """
+    """Refuse a domain file that is not the one whose hash is given, by the command line or by the policy."""
     hashed = cache(_sha256_of_domain)
     for path, named in dict.fromkeys((model.inputs.domain, model.policy.domain_sha256) for model in models):
         pins = {"--draft-domain-sha256 says": settings.domain_sha256, "the policy names": named}
@@ -131,12 +121,7 @@ def _sha256_of_domain(path: Path) -> str:
 
 
 def _require_matched_waivers(models: Iterable[Configured]) -> None:
-    """Refuse a waiver for a file or a rule that is not judged: it hides that somebody decided about another one.
-
-    Raises
-    ------
-    PolicyError
-    """
+    """Refuse a waiver for a file or a rule that is not judged: it hides that somebody decided about another one."""
     by_policy: dict[str, list[Configured]] = {}
     for model in models:
         if model.policy.waivers:

@@ -39,14 +39,7 @@ def join(config: pytest.Config, session: GateSession, where: str) -> None:
 
 
 class Remote:
-    """pytest's hooks of a session with a cluster.
-
-    Parameters
-    ----------
-    session : GateSession
-    where : str
-        Of the scheduler.
-    """
+    """pytest's hooks of a session with a cluster, which is given by the address of its scheduler."""
 
     def __init__(self, session: GateSession, where: str) -> None:
         self._session = session

@@ -1,11 +1,11 @@
-"""The results that a project's own tests get: what the gate finds out about one file and adversary.
+"""The results that a project's own tests get, and what pytest's reports say of these tests and of the models' items.
 
-The engine is imported when one is first asked for.
+The engine is imported when a result is first asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +16,8 @@ from pytest_draft.errors import one_line
 from pytest_draft.facts.adversary import check_adversary
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination
-from pytest_draft.plugin.marks import policy_of
+from pytest_draft.plugin import marks
+from pytest_draft.plugin.items import RECORD, TOLERATED, CheckFailed, Tolerated, explained
 from pytest_draft.plugin.session import GateSession, each_model
 from pytest_draft.plugin.unshown import Unshown
 from pytest_draft.policy.policy import Policy
@@ -80,7 +81,7 @@ def judged(item: pytest.Item, forest: Path, adversary: str, data: Unshown | None
     """Return what the fixture ``draft_result`` gives a test."""
     session = GateSession.of(item.config)
     configured = session.configured(forest)
-    policy = policy_of(item, configured.explicit_policy) or configured.policy
+    policy = marks.policy_of(item, configured.explicit_policy) or configured.policy
     models, verdicts = [], []
     file_case = session.case(forest, adversary)
     for case in each_model(file_case, _examined(session, file_case, data)[0]):
@@ -104,3 +105,58 @@ def _examined(session: GateSession, case: Case, data: Unshown | None) -> tuple[E
     except Exception as error:
         ended = f"internal error: {type(error).__name__}; please report it"
     pytest.fail(ended, pytrace=False)
+
+
+def add_outcome(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
+    """Fail a marked test whose budgets are crossed; let the report carry what was found out."""
+    result = getattr(item, "funcargs", {}).get("draft_result")
+    if isinstance(result, DraftResult):
+        _judge_marked(item, report, result)
+    elif item.get_closest_marker(marks.NAME) is not None:
+        if report.outcome == "passed":  # unittest's methods have no fixtures; and the fixture can be replaced
+            _fail(report, f"{marks.NAME}: nothing was checked: draft_result is missing or was replaced")
+    else:
+        report.draft = item.stash.get(RECORD, None)  # type: ignore[attr-defined]
+        item.stash[RECORD] = None  # the item lives as long as the run
+        _show_tolerated(report, item.stash.get(TOLERATED, None))
+        if call.excinfo is not None and isinstance(call.excinfo.value, CheckFailed) and report.outcome == "failed":
+            _mark(report, [call.excinfo.value.check])
+
+
+def _judge_marked(item: pytest.Item, report: pytest.TestReport, result: DraftResult) -> None:
+    if item.get_closest_marker(marks.NAME) is None:
+        return
+    session = GateSession.of(item.config)
+    records = [session.record(one.examination, one.checks, result.policy, item.nodeid) for one in result.models]
+    report.draft = {"results": records, "planned": None}  # type: ignore[attr-defined]
+    crossed = [check for check in result.checks if check.stops(result.policy)]
+    if crossed and report.outcome != "failed":  # also where the test expects to fail, or skips itself
+        texts = []
+        for check in crossed:
+            asked_by = result.policy.asked_by(check.rule)
+            texts.append(f"{check.rule}[{check.adversary}]\n{explained(check, asked_by)}")
+        _fail(report, "\n\n".join(texts))
+        _mark(report, crossed)
+
+
+def _show_tolerated(report: pytest.TestReport, tolerated: Tolerated | None) -> None:
+    """Let a report say of a check that did not pass what it is: skipped, to pytest, as that fails nothing."""
+    if tolerated is None or report.outcome != "passed":
+        return
+    report.outcome = "skipped"
+    report.longrepr = (report.location[0], (report.location[1] or 0) + 1, tolerated.why)
+    report.draft_standing = tolerated.name  # type: ignore[attr-defined]
+
+
+def _mark(report: pytest.TestReport, crossed: Sequence[Check]) -> None:
+    """Let a report that fails the run say which kind it is: shown as a failure, or one that could not be decided."""
+    undecided = all(check.result == "inconclusive" for check in crossed)
+    report.draft_standing = "inconclusive" if undecided else None  # type: ignore[attr-defined]
+    report.draft_explained = not undecided  # type: ignore[attr-defined]
+
+
+def _fail(report: pytest.TestReport, why: str) -> None:
+    report.outcome = "failed"
+    report.longrepr = why
+    if hasattr(report, "wasxfail"):
+        del report.wasxfail  # pytest would not count the failure

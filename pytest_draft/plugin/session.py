@@ -54,17 +54,7 @@ class Planned:
 
 
 class GateSession:
-    """Settings, policy and memo of one pytest process.
-
-    Parameters
-    ----------
-    config : pytest.Config
-
-    Raises
-    ------
-    pytest.UsageError
-        For anything that is wrong in options, ini values or the policy.
-    """
+    """Settings, policy and memo of one pytest process; raises `pytest.UsageError` for whatever is wrong in these."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.settings: Settings = resolve(config)

@@ -82,21 +82,11 @@ def resolve(config: pytest.Config) -> Settings:
         Naming the option.
     """
     models, usual, manifest = _models(config)
-    seconds = _first(config, "budget", 60.0)
-    if not 0 < seconds < float("inf"):
-        raise pytest.UsageError(f"--draft-budget: give more than 0 seconds, not {seconds:g}")
-    workers = _first(config, "workers", 1)
-    if workers < 1:
-        raise pytest.UsageError(f"--draft-workers: give at least 1, not {workers}")
-    seed = _first(config, "seed", 0)
-    if seed < 0:
-        raise pytest.UsageError(f"--draft-seed: give at least 0, not {seed}")
-    effort = _first(config, "effort", None)
-    if effort is not None and not 0 < effort < float("inf"):
-        raise pytest.UsageError(f"--draft-effort: give more than 0 units of work, not {effort:g}")
-    memory = _first(config, "memory", None)
-    if memory is not None and memory < 1:
-        raise pytest.UsageError(f"--draft-memory: give at least 1 MB, not {memory}")
+    seconds = _number(config, "budget", 60.0, 5e-324, "more than 0 seconds")
+    workers = _number(config, "workers", 1, 1, "at least 1")
+    seed = _number(config, "seed", 0, 0, "at least 0")
+    effort = _number(config, "effort", None, 5e-324, "more than 0 units of work")
+    memory = _number(config, "memory", None, 1, "at least 1 MB")
     option = config.option
     reports, compare = _reports(config), _path(config, "compare")
     if option.draft_compare is not None and not is_active(config):
@@ -195,6 +185,14 @@ def _first(config: pytest.Config, name: str, default):  # type: ignore[no-untype
         except (TypeError, ValueError, pytest.UsageError) as error:  # the last from pytest 9.1 on
             raise pytest.UsageError(f"ini value draft_{name}: {error}") from None
     return default if value is None or value == "" else value
+
+
+def _number(config: pytest.Config, name: str, default: float | None, least: float, wanted: str):  # type: ignore[no-untyped-def]
+    """Return a number that is finite, and as large as is wanted; the least that is more than 0 is 5e-324."""
+    value = _first(config, name, default)
+    if value is not None and not least <= value < float("inf"):
+        raise pytest.UsageError(f"--draft-{name}: give {wanted}, not {value:g}")
+    return value
 
 
 def _given(config: pytest.Config, name: str) -> tuple[str, list[Path]]:

@@ -1,28 +1,35 @@
 """Examinations that the processes of one run share: the first one to ask computes it for all.
 
-Only aggregates are shared, as text in a private folder that the controller makes and removes.
+Only aggregates are shared, as text in a private folder that xdist's controller makes and removes. While one process
+computes, the others wait for its lock, but never without a limit: it may have been stopped, and no system takes a lock
+away from a stopped process. Where there can be no lock at all (a full disk, a folder that cannot be written to), there
+is nobody to wait for either.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from contextlib import suppress
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from filelock import FileLock, Timeout
 
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.storage import as_text, from_text, write_atomically
-from pytest_draft.plugin.locks import locked, longest_examination
+from pytest_draft.isolation import LOAD_SECONDS, START_SECONDS, grace_of
 
 FOLDER = "draft_shared_folder"
 """Under this name, xdist's controller gives its workers the folder where they share what they found out."""
 
 INTERRUPTED = "interrupted"
 """A file of this name in that folder shows the workers, which xdist keeps from Ctrl-C, that there was one."""
+
+_LOOK_SECONDS = 0.5  # between two looks at whether the wait is to end
 
 Stamps = tuple[tuple[int, int, int, int] | None, ...]
 
@@ -33,12 +40,13 @@ def stamps(case: Case) -> Stamps:
     The last, which nobody can set, shows a file that was put away and back, too.
     """
     found: list[tuple[int, int, int, int] | None] = []
-    for path in (case.artifact, case.data, case.labels, case.domain, case.holdout, case.hardened_from):
+    for path in case.files.values():
         try:
-            status = Path(path).stat() if path is not None else None
+            status = Path(path).stat()
         except OSError:  # reading it will say what is wrong
-            status = None
-        found.append((status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns) if status else None)
+            found.append(None)
+        else:
+            found.append((status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
     return tuple(found)
 
 
@@ -77,3 +85,49 @@ class Shared:
             with suppress(OSError):  # no room: the others find out themselves
                 write_atomically(path, as_text(found))
             return found
+
+
+@contextmanager
+def locked(path: Path, seconds: float, while_waiting: Callable[[], object] = lambda: None) -> Iterator[bool]:
+    """Hold a lock until the ``with`` block ends, where that is possible.
+
+    Parameters
+    ----------
+    path : Path
+        Of the lock's file.
+    seconds : float
+        The longest wait for whoever holds it.
+    while_waiting : callable
+        Called now and then while waiting; it may raise to end the wait.
+
+    Yields
+    ------
+    bool
+        Whether it is held; if not, another process may do the same work at the same time, and nothing may break by it.
+    """
+    lock, held, deadline = FileLock(path), False, time.monotonic() + seconds
+    try:
+        with suppress(OSError, NotImplementedError):  # there can be none; `Timeout` is an OSError, too
+            while not held:
+                left = deadline - time.monotonic()
+                try:
+                    lock.acquire(timeout=max(0.0, min(left, _LOOK_SECONDS)))
+                    held = True
+                except Timeout:
+                    while_waiting()
+                    if left <= 0.0:
+                        break
+        yield held
+    finally:
+        if held:
+            with suppress(OSError):
+                lock.release()
+
+
+def longest_examination(case: Case) -> float:
+    """Return the seconds after which another process's examination of a case has ended, unless it was stopped.
+
+    Code that is compiled the first time may take longer; then two processes find out the same.
+    """
+    before = 0.0 if case.function is None else START_SECONDS + LOAD_SECONDS
+    return before + START_SECONDS + case.seconds + grace_of(case.seconds)

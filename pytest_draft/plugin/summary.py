@@ -20,13 +20,14 @@ from pytest_draft.foreign_text import address
 from pytest_draft.plugin.failure_text import wrapped
 from pytest_draft.plugin.manifest import SUFFIXES
 from pytest_draft.plugin.options import FLEET_TYPES
-from pytest_draft.plugin.records import Records
 from pytest_draft.plugin.session import GateSession
 from pytest_draft.plugin.table import failing_markers, table
-from pytest_draft.report import measured, wording
+from pytest_draft.report import sentences
 from pytest_draft.report.canonical import with_hash
-from pytest_draft.report.document import document, undecide_changed, undecide_partial
+from pytest_draft.report.document import MergedResults, document, undecide_changed, undecide_partial
 from pytest_draft.report.fleet import CHANGES, MEANINGS, VERDICTS, Fleet, fleet, story
+from pytest_draft.report.result import Result
+from pytest_draft.report.standings import standing, stops, unjudged
 
 MOST_SHOWN = 40
 """Results that the terminal shows, the gravest; of a run with more, reports tell all."""
@@ -38,6 +39,42 @@ EXTRA = "extra"
 """The key of a report under which a project's hooks can add something."""
 
 _REFUSED = "the hook pytest_draft_update_report was refused, which fails the run"
+
+
+class Records:
+    """The records that test reports carry, joined into the results of a run.
+
+    Each holds the whole result of an examination beside its one check. Only the first of these is kept, so that a run
+    of very many models holds each result once.
+    """
+
+    def __init__(self) -> None:
+        self._merged = MergedResults()
+        self.done: set[tuple[str, str, str]] = set()  # artifact, rule and adversary of each planned check that was run
+        self.own_items: set[str] = set()  # addresses of checks of the models' own items
+
+    def __bool__(self) -> bool:
+        return bool(self._merged)
+
+    def add(self, record: dict[str, Any]) -> None:
+        """Take over a record.
+
+        Parameters
+        ----------
+        record : dict
+            ``results``, of which nothing else may hold on to, and ``planned``: artifact, rule and adversary, or None.
+        """
+        for result in record["results"]:
+            self._merged.add(result)
+            if record["planned"]:
+                self.own_items.update(check["item"] for check in result["checks"])
+        if record["planned"]:
+            artifact, rule, adversary = record["planned"]
+            self.done.add((artifact, rule, adversary))
+
+    def results(self) -> list[Result]:
+        """Return a result for each artifact, adversary and data, with all of its checks."""
+        return self._merged.results()
 
 
 @dataclass(frozen=True)
@@ -90,7 +127,7 @@ class Summary:
         of_models = fleet(report, [check.artifact for check in missing], session.earlier)
         settings = session.settings
         fails = bool(not_run) and (settings.strict or (bool(missing) and not settings.allow_not_run))
-        fails |= any(wording.unjudged(one) and not one["policy"]["allow_inconclusive"] for one in results)
+        fails |= any(unjudged(one) and not one["policy"]["allow_inconclusive"] for one in results)
         return cls(
             session, with_hash(report), of_models, explanation, refused, fails, shown_as_failures, wrap, tuple(changed)
         )
@@ -124,11 +161,11 @@ class Summary:
             terminal.line(f"and {left_out:,} more, none with a graver verdict: {where}")
         mixed = len({check["asked_by"] for result in results for check in result["checks"]}) > 1
         for result in results:
-            decided = measured.decided(result)
-            first = [measured.decision(result), *([decided] if decided else [])]
-            sentences = [*first, *measured.figures(result), *_sentences(result, self.shown_as_failures, mixed)]
+            decided = sentences.decided(result)
+            first = [sentences.decision(result), *([decided] if decided else [])]
+            said = [*first, *sentences.figures(result), *_sentences(result, self.shown_as_failures, mixed)]
             about = f"{one_line(result['artifact']['path'])} (adversary {result['adversary']}):"
-            self._write(terminal, [about, *sentences] if sentences else [], "  ")
+            self._write(terminal, [about, *said] if said else [], "  ")
         for part in _of_fleet(self.fleet):
             self._write(terminal, part, "  ")
         self._write(terminal, list(self._of_run()))
@@ -136,9 +173,9 @@ class Summary:
             terminal.line("")
             terminal.line(self.explanation)
 
-    def _write(self, terminal: pytest.TerminalReporter, sentences: Sequence[str], indent: str = "") -> None:
+    def _write(self, terminal: pytest.TerminalReporter, said: Sequence[str], indent: str = "") -> None:
         """Write an empty line and some sentences, all but the first indented."""
-        for i, sentence in enumerate(sentences):
+        for i, sentence in enumerate(said):
             if not i:
                 terminal.line("")
             for line in wrapped(sentence, self.wrap, indent if i else ""):
@@ -170,7 +207,7 @@ class Summary:
 
 def _of_not_run(not_run: Sequence[str], summary: Summary) -> str:
     """Say what follows from checks that did not run, and how to allow it where that can be allowed."""
-    were = f"{wording.counted(len(not_run), 'check')} {'was' if len(not_run) == 1 else 'were'} not run"
+    were = f"{sentences.counted(len(not_run), 'check')} {'was' if len(not_run) == 1 else 'were'} not run"
     if summary.report["verdict"] == "failed":
         return were
     if not summary.fails:
@@ -238,26 +275,21 @@ def _of_fleet(fleet: Fleet) -> Iterator[list[str]]:
 def _sentences(result: dict[str, Any], shown_as_failures: Collection[str], mixed: bool) -> list[str]:
     """Return what was crossed, check by check; and once, why the rest is inconclusive.
 
-    Parameters
-    ----------
-    result : dict
-    shown_as_failures : collection of str
-        Addresses of the items whose checks are among pytest's failures, with all that is to be said of them.
-    mixed : bool
-        Whether not all checks of the run were asked for by the same policy or marker.
+    Of items that are shown as failures, all is said there. Where checks are `mixed`, as not all were asked for by the
+    same policy or marker, each says whose it is.
     """
     lines, reasons, left_out = [], result["reasons"], dict[str, list[str]]()
     if markers := failing_markers(result):
         lines.append(f"failed by the marker of {', '.join(markers)}, and not by its own checks")
     undecided: dict[str, list[str]] = {"undecided: ": [], "warnings: ": []}
     for check in result["checks"]:
-        stops = wording.stops(result, check)
+        stopping = stops(result, check)
         if check["result"] == "not applicable":
             left_out.setdefault(check["sentence"], []).append(check["rule"])
-        if check["result"] in ("passed", "not applicable") or (stops and check["item"] in shown_as_failures):
+        if check["result"] in ("passed", "not applicable") or (stopping and check["item"] in shown_as_failures):
             continue
         name = f"{check['rule']} ({one_line(check['asked_by'])})" if mixed else check["rule"]
-        waived, warns = wording.waived(check), wording.standing(check) == "warning"
+        waived, warns = sentences.waived(check), standing(check) == "warning"
         by = "" if waived is None else f" ({one_line(waived, None)})"
         if check["result"] == "inconclusive" and check["sentence"] in ("; ".join(reasons), *reasons):
             undecided["warnings: " if warns else "undecided: "].append(name + by)
@@ -273,13 +305,13 @@ def _sentences(result: dict[str, Any], shown_as_failures: Collection[str], mixed
     elif reasons and not any(check["item"] in shown_as_failures for check in result["checks"]):
         lines.append(f"in doubt: {'; '.join(reasons)}")
     lines += [f"not applicable: {why} ({', '.join(rules)})" for why, rules in left_out.items()]
-    if wording.unjudged(result):
+    if unjudged(result):
         lines.append("no check that counts could be made, which is no pass")
     failed = result["verdict"] == "failed"  # no budget changes that
     open_ones = [check for check in result["checks"] if check["result"] == "inconclusive" and not failed]
-    lines += [f"remedy: {check['remedy']}" for check in open_ones if check["remedy"] and not wording.waived(check)]
-    lines += [f"note: {note}" for note in wording.notes(result)]
-    if (unread := wording.not_read(result)) is not None:
+    lines += [f"remedy: {check['remedy']}" for check in open_ones if check["remedy"] and not sentences.waived(check)]
+    lines += [f"note: {note}" for note in sentences.notes(result)]
+    if (unread := sentences.not_read(result)) is not None:
         lines.append(unread)
     return list(dict.fromkeys(lines))
 

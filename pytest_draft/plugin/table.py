@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from pytest_draft.errors import one_line
-from pytest_draft.report.measured import error_text, number
-from pytest_draft.report.wording import file_of, standing
+from pytest_draft.report.sentences import error_text, number
+from pytest_draft.report.standings import file_of, standing
 
 _HEADINGS = (
     "forest",

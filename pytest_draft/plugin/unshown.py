@@ -11,12 +11,7 @@ from typing import Any
 
 
 class Unshown:
-    """Something that holds rows; pickled, it is the value itself.
-
-    Attributes
-    ----------
-    value : object
-    """
+    """Something that holds rows; pickled, it is the value itself."""
 
     def __init__(self, value: object) -> None:
         self.value = value

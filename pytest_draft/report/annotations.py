@@ -17,7 +17,8 @@ from pytest_draft.bounded import what_failed
 from pytest_draft.errors import one_line
 from pytest_draft.foreign_text import HarmlessParser, address, harmless, harmless_values
 from pytest_draft.report.markdown import escaped
-from pytest_draft.report.wording import file_of, standing, unjudged, waived
+from pytest_draft.report.sentences import waived
+from pytest_draft.report.standings import file_of, standing, unjudged
 
 MOST = 10
 """As many annotations of a kind as GitHub shows for a step; more are cut off without a word."""

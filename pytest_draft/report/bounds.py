@@ -19,20 +19,12 @@ def bounds_of(result: Result, name: str = "reconstruction_error") -> Bounds | No
     return None if exact is None else [exact, exact]
 
 
-def span(bounds: Bounds | None, form: str) -> str | None:
-    """Return a figure as the cell of a table, or its bounds."""
+def span(bounds: Bounds | None, form: str, joined: str = "{} to {}") -> str | None:
+    """Return a figure as the cell of a table, or its bounds; other words join these in a sentence."""
     if bounds is None:
         return None
     lower, upper = (format(bound, form) for bound in bounds)
-    return lower if lower == upper else f"{lower} to {upper}"
-
-
-def between(bounds: Bounds | None, form: str) -> str | None:
-    """Return the same as part of a sentence."""
-    if bounds is None:
-        return None
-    lower, upper = (format(bound, form) for bound in bounds)
-    return lower if lower == upper else f"between {lower} and {upper}"
+    return lower if lower == upper else joined.format(lower, upper)
 
 
 def error_bar(result: Result) -> float | None:

@@ -10,7 +10,7 @@ from pytest_draft.policy.rule import Verdict
 from pytest_draft.policy.rules import known_rule
 from pytest_draft.policy.verdict import overall, verdict_of
 from pytest_draft.report.result import SCHEMA_VERSION, Report, ReportedCheck, Result
-from pytest_draft.report.wording import file_of
+from pytest_draft.report.standings import file_of
 
 
 def merged(results: Iterable[Result]) -> list[Result]:

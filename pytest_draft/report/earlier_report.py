@@ -19,7 +19,7 @@ from pytest_draft.report.canonical import HASH, sha256
 from pytest_draft.report.matched import file_name, matched
 from pytest_draft.report.result import SCHEMA_VERSION, Result
 from pytest_draft.report.schema import schema
-from pytest_draft.report.wording import file_of
+from pytest_draft.report.standings import file_of
 
 MOST_BYTES = 256 << 20
 """The largest report that is read: one of a thousand models has a tenth of that."""

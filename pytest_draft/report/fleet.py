@@ -9,11 +9,11 @@ from typing import Any
 from pytest_draft.foreign_text import harmless_values
 from pytest_draft.policy.rule import Verdict
 from pytest_draft.policy.verdict import overall
-from pytest_draft.report import wording
 from pytest_draft.report.bounds import Bounds, bounds_of, span
 from pytest_draft.report.earlier_report import Earlier
 from pytest_draft.report.matched import matched
 from pytest_draft.report.result import Report, Result
+from pytest_draft.report.standings import STANDINGS, by_model, file_of, standing
 
 FLEET_VERSION = 1
 """Of ``fleet.schema.json``."""
@@ -84,17 +84,14 @@ def fleet(report: Report, not_run: Sequence[str], earlier: Earlier | None = None
 
 def _models(results: Sequence[Result], not_run: Mapping[str, int]) -> list[Model]:
     """Return an entry for each model of some results, and for each file of which nothing ran."""
-    by_path: dict[str, list[Result]] = {}
-    for result in results:
-        by_path.setdefault(result["artifact"]["path"], []).append(result)
-    models = [_model(path, of_it, not_run) for path, of_it in by_path.items()]
+    models = [_model(path, of_it, not_run) for path, of_it in by_model(results).items()]
     known = {model["file"] for model in models}
     return models + [_model(file, [], not_run) for file in not_run if file not in known]
 
 
 def _model(path: str, results: Sequence[Result], not_run: Mapping[str, int]) -> Model:
     """Return what is to be said of one model, by the gravest of its results."""
-    file = wording.file_of(results[0]["artifact"]) if results else path
+    file = file_of(results[0]["artifact"]) if results else path
     missing = not_run.get(file, 0)
     verdicts: list[Verdict] = [result["verdict"] for result in results]
     lead = min(results, key=_gravity, default=None)
@@ -109,9 +106,7 @@ def _model(path: str, results: Sequence[Result], not_run: Mapping[str, int]) -> 
         "adversary": None if lead is None else lead["adversary"],
         "adversaries": sorted({result["adversary"] for result in results}),
         "worst": None if lead is None else _worst(lead),
-        "waived": sorted(
-            {check["rule"] for one in results for check in one["checks"] if wording.standing(check) == "waived"}
-        ),
+        "waived": sorted({check["rule"] for one in results for check in one["checks"] if standing(check) == "waived"}),
         "checks_not_run": missing,
         "checks_not_applicable": sum(one["result"] == "not applicable" for all_ in results for one in all_["checks"]),
         **_figures(lead),
@@ -134,11 +129,11 @@ def _gravity(result: Result) -> tuple[int, float, str]:
 
 def _worst(result: Result) -> dict[str, Any] | None:
     """Return the check that stands worst, the first of several."""
-    checks = sorted(result["checks"], key=lambda check: wording.STANDINGS.index(wording.standing(check)))
+    checks = sorted(result["checks"], key=lambda check: STANDINGS.index(standing(check)))
     return (
         {
             "rule": checks[0]["rule"],
-            "standing": wording.standing(checks[0]),
+            "standing": standing(checks[0]),
             "sentence": checks[0]["sentence"],
         }
         if checks
@@ -168,9 +163,7 @@ def _compare(models: Sequence[Model], before: Sequence[Model], results: Sequence
     of_file: dict[str, list[Model]] = {}
     for model in before:
         of_file.setdefault(model["file"], []).append(model)
-    of_path: dict[str, list[Result]] = {}
-    for result in results:
-        of_path.setdefault(result["artifact"]["path"], []).append(result)
+    of_path = by_model(results)
     stayed: set[str] = set()
     for model in models:
         file = whose.get(model["file"])

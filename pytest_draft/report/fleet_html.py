@@ -11,7 +11,7 @@ from typing import Any
 from pytest_draft.report.bounds import span
 from pytest_draft.report.fleet import CHANGES, MEANINGS, VERDICTS, Fleet, Model, story
 from pytest_draft.report.page import SIGNS, environment
-from pytest_draft.report.wording import counted
+from pytest_draft.report.sentences import counted
 
 
 def render(fleet: Fleet) -> str:

@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_draft.policy.rules import known_rule
-from pytest_draft.report import ambiguity, measured, wording
-from pytest_draft.report.bounds import between, bounds_of
+from pytest_draft.report import sentences, tables
+from pytest_draft.report.bounds import bounds_of, span
 from pytest_draft.report.canonical import HASH, SAME
-from pytest_draft.report.charts import charts
+from pytest_draft.report.charts import WIDTH, charts
 from pytest_draft.report.page import SIGNS, environment
 from pytest_draft.report.result import Report, ReportedCheck, Result
-from pytest_draft.report.svg import WIDTH
+from pytest_draft.report.standings import STANDINGS, standing
 
 _LEADING = ("perfect-rows", "errors")
 """The plots that show what is decided by."""
@@ -28,24 +28,22 @@ _GRAVEST = ("failed", "inconclusive", "passed")
 def render(report: Report) -> str:
     """Return the page of a report."""
     results = [_described(index, result) for index, result in enumerate(report["results"], start=1)]
-    steps = wording.steps(report)
+    steps = sentences.steps(report)
     first = min(results, key=lambda one: (_GRAVEST.index(one["verdict"]), not one["lead"]), default=None)
     return (
         environment("pytest_draft.report")
         .get_template("report.html")
         .render(
             report=report,
-            headlines=wording.headlines(report),
+            headlines=sentences.headlines(report),
             results=results,
             first=first,
             steps=steps,
-            closing=wording.closing(report, steps),
+            closing=sentences.closing(report, steps),
             signs=SIGNS,
             width=WIDTH,
-            glossary=[(word, meaning.replace("*", "")) for word, meaning in wording.GLOSSARY],
-            measured=measured,
-            ambiguity=ambiguity,
-            no_proof=wording.NO_PROOF,
+            sentences=sentences,
+            tables=tables,
             canonical=report.get(HASH),
             same=SAME,
         )
@@ -62,15 +60,15 @@ def _described(index: int, result: Result) -> dict[str, Any]:
         "adversary": result["adversary"],
         "verdict": result["verdict"],
         "holds": result["artifact"]["holds"],
-        "error": between(bounds_of(result), ".4f"),
+        "error": span(bounds_of(result), ".4f", "between {} and {}"),
         "perfect": None if metrics["perfect_rows"] is None else f"{metrics['perfect_rows']:,} of {metrics['n_rows']:,}",
-        "why": measured.why(result),
-        "decided": None if (by := measured.decided(result)) is None else wording.begun(by),
+        "why": sentences.why(result),
+        "decided": sentences.begun(sentences.decided(result) or ""),
         "lead": [chart for name in _LEADING for chart in drawn if chart.name == name],
         "causes": list(dict.fromkeys(check["cause"] for check in result["checks"] if check["cause"])),
         "checks": sorted((_explained(result, check) for check in result["checks"]), key=_gravity),
         "reasons": result["reasons"],
-        "notes": wording.notes(result),
+        "notes": sentences.notes(result),
         "charts": [chart for chart in drawn if chart.name not in _LEADING],
         "groups": [
             (group["name"], f"{group['rows']:,}", f"{group['mean']:.3f}", f"{group['lowest']:.3f}")
@@ -89,16 +87,16 @@ def _explained(result: Result, check: ReportedCheck) -> dict[str, Any]:
     thresholds = result["policy"]["rules"].get(check["rule"], {})
     return {
         **check,
-        "sentence": wording.own_sentence(check, result["reasons"]),
-        "standing": wording.standing(check),
-        "waived": wording.waived(check),
+        "sentence": sentences.own_sentence(check, result["reasons"]),
+        "standing": standing(check),
+        "waived": sentences.waived(check),
         "rationale": None if known is None else known.rationale,
         "thresholds": [(key, _figure(value), helps.get(key, "")) for key, value in thresholds.items()],
     }
 
 
 def _gravity(check: Mapping[str, Any]) -> int:
-    return wording.STANDINGS.index(check["standing"])
+    return STANDINGS.index(check["standing"])
 
 
 def _provenance(result: Result) -> list[tuple[str, str]]:
@@ -109,7 +107,7 @@ def _provenance(result: Result) -> list[tuple[str, str]]:
         ("Model SHA-256", artifact["sha256"]),
         ("Model size", None if artifact["size"] is None else f"{artifact['size']:,} bytes"),
         ("Written by scikit-learn", artifact["sklearn_version"]),
-        ("In the model file", wording.not_read(result)),
+        ("In the model file", sentences.not_read(result)),
     ]
     for title, file in (("Training data", result["data"]), ("Holdout", result["holdout"])):
         if file is not None and file["path"]:

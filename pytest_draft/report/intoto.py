@@ -27,7 +27,7 @@ from typing import Any
 
 from pytest_draft.report.json_report import indented
 from pytest_draft.report.result import Report
-from pytest_draft.report.wording import standing, stops, unjudged
+from pytest_draft.report.standings import standing, stops, unjudged
 
 
 def render(report: Report) -> str:

@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from pytest_draft.foreign_text import harmless
-from pytest_draft.report import ambiguity, measured, wording
+from pytest_draft.report import sentences, tables
 from pytest_draft.report.result import Report, Result
+from pytest_draft.report.standings import standing, worst_first
 
 MOST_CHECKS = 200
 """Rows of the table of checks; a summary that is too large (1 MiB) is not shown at all."""
@@ -42,7 +43,7 @@ def table(headings: Sequence[str], aligned: Sequence[str], rows: Iterable[Sequen
 
 
 def _verdicts(report: Report) -> Iterator[str]:
-    (verdict, sentence), *others = wording.headlines(report)
+    (verdict, sentence), *others = sentences.headlines(report)
     yield f"# {_SIGNS[verdict]} {escaped(sentence)}"
     yield ""
     for one, text in others:
@@ -55,18 +56,18 @@ def _decided(report: Report) -> Iterator[str]:
     """Yield the sentence that decides on each model."""
     for result in report["results"][:MOST_CHECKS]:
         whose = f"**{escaped(result['artifact']['path'])}**: " if len(report["results"]) > 1 else ""
-        by = measured.decided(result)
-        causes = [] if result["verdict"] == "inconclusive" else measured.why(result)  # its reasons are below
-        said = (measured.decision(result), *causes, *([f"{wording.begun(by)}."] if by else []))
+        by = sentences.decided(result)
+        causes = [] if result["verdict"] == "inconclusive" else sentences.why(result)  # its reasons are below
+        said = (sentences.decision(result), *causes, *([f"{sentences.begun(by)}."] if by else []))
         yield from (whose + " ".join(map(escaped, said)), "")
 
 
 def _checks(report: Report) -> Iterator[str]:
     rows = []
-    for result, check in wording.worst_first(report):
-        stands = wording.standing(check)
+    for result, check in worst_first(report):
+        stands = standing(check)
         said = f"{stands}: {check['result']}" if stands == "warning" else stands
-        sentence = wording.own_sentence(check, result["reasons"]) or "the reason is below"
+        sentence = sentences.own_sentence(check, result["reasons"]) or "the reason is below"
         cells = (result["artifact"]["path"], check["rule"], result["adversary"], sentence)
         rows.append((f"{_SIGNS[stands]} {said}", *map(escaped, cells)))
     yield from _table(
@@ -86,34 +87,35 @@ def _undecided(report: Report) -> Iterator[str]:
 def _measured(report: Report) -> Iterator[str]:
     lines = [
         f"- **{escaped(result['artifact']['path'])} (adversary: {escaped(result['adversary'])})**: "
-        + " ".join(map(escaped, sentences))
+        + " ".join(map(escaped, said))
         for result in report["results"]
-        if (sentences := _about(result))
+        if (said := _about(result))
     ]
-    yield from _section("What the attack got", [wording.HOW_TO_READ, "", *lines] if lines else [])
+    yield from _section("What the attack got", [sentences.HOW_TO_READ, "", *lines] if lines else [])
 
 
 def _about(result: Result) -> list[str]:
-    """Return what the attack got, what anybody could get, and of which columns; empty where nothing was measured."""
-    about = measured.about(result)
-    columns = measured.best_columns(result)
-    anybody = [*ambiguity.given_others(result), *ambiguity.short(result)]
-    return [*about, *anybody, *([columns] if columns else [])]
+    """Return what the attack got, what anybody could get, and of which columns; empty where nothing was sentences."""
+    anybody = [*sentences.given_others(result), *sentences.of_datasets(result)]
+    columns = sentences.best_columns(result)
+    return [*sentences.about(result), *anybody, *([columns] if columns else [])]
 
 
 def _slices(report: Report) -> Iterator[str]:
+    found = [(result, tables.slices(result)) for result in report["results"]]
     rows = [
         tuple(map(escaped, (result["artifact"]["path"], result["adversary"], *(cell or "-" for cell in cells))))
-        for result in report["results"]
-        for cells in measured.slices(result)
+        for result, table in found
+        for cells in table.rows
     ]
-    yield from _table("Slices", ("Model", "Adversary", *measured.SLICE_HEADINGS), rows, "slices")
+    if rows:
+        yield from _table("Slices", ("Model", "Adversary", *found[0][1].headings), rows, "slices")
 
 
 def _waivers(report: Report) -> Iterator[str]:
     rows = []
-    for result, check in wording.worst_first(report):
-        if wording.standing(check) == "waived":
+    for result, check in worst_first(report):
+        if standing(check) == "waived":
             waiver = check["waiver"]
             cells = (result["artifact"]["path"], check["rule"], waiver["reason"], waiver["owner"], waiver["expires"])
             rows.append(tuple(map(escaped, cells)))
@@ -128,20 +130,18 @@ def _not_run(report: Report) -> Iterator[str]:
 
 
 def _what_to_do(report: Report) -> Iterator[str]:
-    steps = wording.steps(report)
+    steps = sentences.steps(report)
     blocking = [line for step in steps if step.blocks for line in _step(step)]
-    yield from _section(
-        "What to do", [*blocking, *(f"- {escaped(sentence)}" for sentence in wording.closing(report, steps))]
-    )
+    yield from _section("What to do", [*blocking, *(f"- {escaped(said)}" for said in sentences.closing(report, steps))])
     yield from _section("What else is advised", [line for step in steps if not step.blocks for line in _step(step)])
 
 
-def _step(step: wording.Step) -> Iterator[str]:
+def _step(step: sentences.Step) -> Iterator[str]:
     """Yield what to do as an item of a list, with its commands in blocks that can be copied."""
     models = ", ".join(map(escaped, step.models))
     yield f"- {models}: {escaped(step.remedy)}." if step.remedy else f"- {models}:"
     for line, does in step.commands:
-        yield from ("", f"  {escaped(wording.begun(does))}:", "")
+        yield from ("", f"  {escaped(sentences.begun(does))}:", "")
         in_block = line.isprintable() and not _UNSAFE_IN_BLOCKS & set(line)
         yield from ("  ```sh", f"  {harmless(line, None)}", "  ```", "") if in_block else (f"  {escaped(line)}", "")
 
@@ -158,7 +158,7 @@ def _judged(report: Report) -> Iterator[str]:
         for result in report["results"]
     }
     yield from _table("What was judged", ("Model", "Holds", "SHA-256", "Training data", "Policy"), list(rows))
-    unread = {result["artifact"]["path"]: wording.not_read(result) for result in report["results"]}
+    unread = {result["artifact"]["path"]: sentences.not_read(result) for result in report["results"]}
     said = [f"- {escaped(path)}: {escaped(which)}" for path, which in unread.items() if which is not None]
     if said:
         yield from (*said, "")
@@ -166,7 +166,7 @@ def _judged(report: Report) -> Iterator[str]:
 
 def _details(report: Report) -> Iterator[str]:
     tool = report["tool"]
-    yield f"{wording.NO_PROOF} The JSON report holds all figures, seeds and versions, and the HTML report shows them."
+    yield f"{sentences.NO_PROOF} The JSON report holds all figures, seeds and versions, and the HTML report shows them."
     yield ""
     yield f"Judged by {escaped(tool['name'])} {escaped(tool['version'] or '(version unknown)')}."
 

@@ -26,7 +26,8 @@ from pytest_draft.policy.rule import Rule
 from pytest_draft.policy.rules import RULES, known_rule
 from pytest_draft.report.json_report import indented
 from pytest_draft.report.result import Report, ReportedCheck, Result
-from pytest_draft.report.wording import file_of, waived
+from pytest_draft.report.sentences import waived
+from pytest_draft.report.standings import file_of
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 

@@ -16,7 +16,7 @@ from typing import Any
 from pytest_draft.errors import one_line
 from pytest_draft.report.annotations import command
 from pytest_draft.report.attested import NotAttestedError, judged, sha256_of
-from pytest_draft.report.wording import file_of
+from pytest_draft.report.standings import file_of
 
 
 def unchanged(report: dict[str, Any], predicate: dict[str, Any]) -> list[str]:

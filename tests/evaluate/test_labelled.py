@@ -24,8 +24,8 @@ from pytest_draft.facts.identity import Identity
 from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.policy.policy import read_policy
 from pytest_draft.policy.rules import RULES
-from pytest_draft.report.measured import whole_row_phrases
 from pytest_draft.report.result import METRICS, metrics_of
+from pytest_draft.report.sentences import of_whole_rows
 from pytest_draft.timebox import TimeBox
 
 COLUMNS = ("a", "b", "c", "d")
@@ -152,7 +152,7 @@ def test_labels_are_rebuilt_whatever_the_adversary_knows_besides(adversary, tabl
     assert set(metrics) == set(METRICS)
     assert metrics["perfect_rows_with_labels"] == metrics["labels_of_perfect_rows"] == findings.whole.rows
     assert metrics["majority_labels_of_perfect_rows"] == told.commonest < findings.whole.rows
-    assert whole_row_phrases(metrics)[-1] == (
+    assert of_whole_rows(metrics)[-1] == (
         f"of {findings.whole.rows} perfect rows, {findings.whole.rows} have the right label too "
         f"(always guessing the most common label: {told.commonest})"
     )

@@ -23,7 +23,7 @@ from pytest_draft import isolation
 from pytest_draft.facts import storage
 from pytest_draft.facts.examination import Examination
 from pytest_draft.isolation import Children
-from pytest_draft.plugin import cache, locks, models, sharing, summary, usage
+from pytest_draft.plugin import cache, models, sharing, summary, usage
 from pytest_draft.plugin import session as sessions
 from pytest_draft.plugin.cache import Cache
 from pytest_draft.plugin.sharing import Shared
@@ -117,14 +117,14 @@ def test_whoever_waits_for_a_stopped_process_heeds_an_interrupt(tmp_path, stoppe
 
 def test_a_lock_is_waited_for_as_long_as_an_examination_may_take():
     case = filled(Examination).case
-    assert locks.longest_examination(case) >= isolation.START_SECONDS + case.seconds + isolation.GRACE_SECONDS
+    assert sharing.longest_examination(case) >= isolation.START_SECONDS + case.seconds + isolation.GRACE_SECONDS
 
 
 def test_where_there_can_be_no_lock_nobody_waits(tmp_path):
-    with locks.locked(tmp_path / "no such folder" / "lock", 1e9) as held:
+    with sharing.locked(tmp_path / "no such folder" / "lock", 1e9) as held:
         assert held or (tmp_path / "no such folder").exists()
     (tmp_path / "folder").mkdir()
-    with locks.locked(tmp_path / "folder", 1e9) as held:
+    with sharing.locked(tmp_path / "folder", 1e9) as held:
         assert not held
 
 
@@ -334,6 +334,7 @@ def test_with_little_address_space_it_is_judged_or_inconclusive(project, of_file
 # Ends from outside
 
 
+@pytest.mark.nightly
 def test_a_child_that_is_killed_as_it_reads_is_inconclusive_and_the_next_run_works(project, of_file, at_stage):
     at_stage("rows_of", "os.kill(os.getpid(), 9)")
     assert project.run(*of_file).ret == pytest.ExitCode.TESTS_FAILED

@@ -59,16 +59,6 @@ def test_an_unmarked_test_decides_by_itself_and_leaves_no_trace_in_the_report(pr
     result.stdout.no_fnmatch_line("*gives away*")
 
 
-def test_a_test_that_asks_for_the_forest_runs_once_for_each(project):
-    project.configure("leaking.joblib shallow.joblib")
-    project.write(
-        "test_own.py",
-        "from pathlib import Path\n"
-        "def test_own(draft_forest):\n    assert isinstance(draft_forest, Path) and draft_forest.is_file()\n",
-    )
-    project.run().assert_outcomes(passed=2)
-
-
 def test_the_policy_is_the_shipped_default_unless_another_is_named(project, policy):
     project.configure()
     project.write("ours.toml", policy(0.25))

@@ -152,7 +152,7 @@ def test_a_new_model_of_a_known_name_is_not_compared_with_the_other_one(project,
 
 @pytest.mark.nightly
 def test_a_process_keeps_a_result_once_and_no_more_than_some_reconstructions(project, fleet, monkeypatch):
-    from pytest_draft.plugin import records, session
+    from pytest_draft.plugin import session
 
     monkeypatch.setattr(session, "MOST_REBUILT", 2)
     kept, sizes = [], []
@@ -165,7 +165,7 @@ def test_a_process_keeps_a_result_once_and_no_more_than_some_reconstructions(pro
 
     monkeypatch.setattr(session.GateSession, "examine", counted)
     monkeypatch.setattr(
-        records.Records, "add", lambda self, record, add=records.Records.add: kept.append(add(self, record))
+        summary.Records, "add", lambda self, record, add=summary.Records.add: kept.append(add(self, record))
     )
     _, found = fleet("--draft-policy=ours.toml")
     assert len(found["models"]) == len(kept) == 6

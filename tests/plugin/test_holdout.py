@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pytest_draft.report.measured import of_holdout, of_sizes
+from pytest_draft.report.sentences import of_holdout, of_sizes
 
 
 @pytest.fixture

@@ -4,64 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from pytest_draft.report import json_report
-
-METRICS = {
-    "reconstruction_error",
-    "original_error",
-    "raw_error",
-    "raw_columns",
-    "random_error",
-    "perfect_rows",
-    "expected_perfect_rows",
-    "singled_out_rows",
-    "worst_row_error",
-    "n_rows",
-    "rows_in_order",
-}
-
-
-def _strict(text: str) -> dict:
-    def refuse(name: str) -> None:
-        raise AssertionError(f"{name} is no JSON")
-
-    return json.loads(text, parse_constant=refuse)
+from pytest_draft.report.schema import schema
 
 
 @pytest.mark.parametrize("forest", ["bagged.joblib", "shallow.joblib", "half.joblib"])
-def test_every_field_is_there_whatever_the_outcome(project, forest):
+def test_a_report_is_valid_whatever_the_outcome(project, forest):
     (project.path / "half.joblib").write_bytes((project.path / "bagged.joblib").read_bytes()[:999])
     project.judge(forest)
-    report = _strict((project.path / "report.json").read_text(encoding="utf-8"))
-    assert report["schema_version"] == 2
-    assert report["verdict"] in ("passed", "failed", "inconclusive")
-    (judged,) = report["results"]
-    assert {
-        "artifact",
-        "adversary",
-        "data",
-        "verdict",
-        "solver_status",
-        "seconds",
-        "versions",
-        "seeds",
-        "time_box",
-        "metrics",
-        "domain",
-        "policy",
-        "checks",
-        "reasons",
-        "notes",
-    } <= set(judged)
-    assert {"path", "sha256", "holds"} <= set(judged["artifact"])
-    assert {"path", "sha256", "rows", "columns"} <= set(judged["data"])
-    assert set(judged["metrics"]) >= METRICS
-    assert judged["seconds"] >= 0
-    assert {"python", "numpy", "scikit-learn", "ortools"} <= set(judged["versions"])
+    report = json.loads((project.path / "report.json").read_text(encoding="utf-8"), parse_constant=pytest.fail)
+    assert not list(Draft202012Validator(schema()).iter_errors(report))
+    assert {"python", "numpy", "scikit-learn", "ortools"} <= set(report["results"][0]["versions"])
 
 
 @pytest.mark.parametrize("forest", ["leaking.joblib", "bagged.joblib", "shallow.joblib"])
@@ -133,32 +90,6 @@ def test_another_seed_changes_the_baselines_only_when_all_rows_are_found(project
         assert one[name] == other[name]
 
 
-def test_an_earlier_report_stays_whole_when_a_new_one_cannot_be_written(project, monkeypatch):
-    project.judge("bagged.joblib")
-    earlier = (project.path / "report.json").read_bytes()
-
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "replace", full)
-    result = project.judge("shallow.joblib", "-p", "no:cacheprovider")
-    assert result.ret != pytest.ExitCode.OK
-    assert (project.path / "report.json").read_bytes() == earlier
-    assert [path.name for path in project.path.iterdir() if path.name.endswith(".tmp")] == []
-
-
-def test_a_report_that_cannot_be_written_is_told_in_one_line(project, monkeypatch):
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "replace", full)
-    result = project.judge("shallow.joblib", "-p", "no:cacheprovider")
-    assert result.ret != pytest.ExitCode.OK
-    told = [line for line in (*result.outlines, *result.errlines) if "report.json" in line]
-    assert told
-    assert "Traceback" not in "\n".join((*result.outlines, *result.errlines))
-
-
 def test_an_earlier_report_stays_whole_when_the_new_one_cannot_be_rendered(project, monkeypatch):
     project.judge("bagged.joblib")
     earlier = (project.path / "report.json").read_bytes()
@@ -169,13 +100,6 @@ def test_an_earlier_report_stays_whole_when_the_new_one_cannot_be_rendered(proje
     monkeypatch.setattr(json_report, "render", broken)
     assert project.judge("shallow.joblib").ret != pytest.ExitCode.OK
     assert (project.path / "report.json").read_bytes() == earlier
-
-
-@pytest.mark.nightly
-def test_a_report_is_replaced_when_pytest_runs_again(project):
-    project.judge("bagged.joblib")
-    project.judge("shallow.joblib")
-    assert project.result()["artifact"]["path"] == "shallow.joblib"
 
 
 def test_the_report_is_written_when_the_run_is_quiet_and_has_no_terminal(project):

@@ -198,13 +198,6 @@ def test_a_test_that_ends_itself_fails_when_its_budget_is_crossed(project, end):
     assert result.ret == pytest.ExitCode.TESTS_FAILED
 
 
-def test_a_test_that_is_expected_to_fail_still_fails_the_run_when_its_budget_is_crossed(project):
-    project.configure()
-    marks = "@pytest.mark.xfail\n@pytest.mark.reconstruction_budget(max_error=0.5)\n"
-    project.write("test_marked.py", f"import pytest\n{marks}def test_release(draft_result): ...\n")
-    assert project.run().ret == pytest.ExitCode.TESTS_FAILED
-
-
 @pytest.mark.nightly
 @pytest.mark.parametrize("processes", ["-n0", "-n2"])
 def test_a_strict_run_fails_when_a_marked_test_is_not_selected(project, processes):
@@ -228,12 +221,6 @@ def test_an_expected_failure_of_a_marked_test_is_never_shown_as_a_pass(project):
     result = project.run("--draft-report=json:report.json")
     assert result.parseoutcomes().get("passed") is None
     assert project.report()["verdict"] == "failed"
-
-
-def test_the_marker_is_known_when_markers_are_strict(project):
-    project.configure()
-    project.mark("max_perfect_rows=40")
-    project.run("--strict-markers").assert_outcomes(passed=1)
 
 
 REPLACED = """

@@ -173,6 +173,7 @@ def test_two_distributions_with_one_id_are_refused(install, judge, one_line_erro
     assert "another, house have one of that id each" in one_line_error(judge("[rules.most-trees]\n"))
 
 
+@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize(
     ("check", "sentence"),
     [

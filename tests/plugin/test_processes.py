@@ -43,16 +43,6 @@ def test_the_report_is_the_same_when_two_processes_share_the_work(project, plain
     result.stdout.fnmatch_lines(["leaking.joblib *FAILED", "shallow.joblib *passed"])
 
 
-@pytest.mark.nightly
-def test_a_marked_test_counts_when_another_process_runs_it(project):
-    project.mark("max_perfect_rows=10")
-    project.configure()
-    result = project.run_apart("-n2", "--draft-report=json:report.json")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.assert_outcomes(failed=1)
-    assert project.result()["metrics"]["perfect_rows"] == 40
-
-
 def test_a_usage_error_is_one_when_there_would_be_two_processes(project):
     result = project.run_apart("--draft-forest=leaking.joblib", "--draft-budget=-1", "-n2")
     assert result.ret == pytest.ExitCode.USAGE_ERROR

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_draft.report.measured import of_values
+from pytest_draft.report.sentences import of_values
 
 
 def line(determined: int, free: int, told: float | None = None) -> str:

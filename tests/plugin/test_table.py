@@ -109,14 +109,6 @@ def test_a_wide_terminal_has_one_line_for_each_result():
     assert len(table([result(), result("m.joblib")], 200)) == 3
 
 
-def test_the_table_of_a_run_at_80_columns_is_a_table(project, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-    run = project.run("--draft-forest=leaking.joblib", "--draft-forest=shallow.joblib", "--draft-data=train.csv")
-    start = next(i for i, line in enumerate(run.outlines) if line.startswith("forest "))
-    end = next(i for i, line in enumerate(run.outlines[start:], start) if not line)
-    assert max(len(line) for line in run.outlines[start:end]) < 80
-
-
 @pytest.mark.nightly
 @pytest.mark.parametrize("columns", ["80", "100"])
 def test_on_a_terminal_no_line_is_wider_than_it_is(project, columns):

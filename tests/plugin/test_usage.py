@@ -41,12 +41,6 @@ def test_a_url_is_told_as_one(project, one_line_error, url):
     assert error.endswith("is a URL, which is not read: download the file first")
 
 
-def test_a_folder_is_told_as_one(project, one_line_error):
-    (project.path / "models").mkdir()
-    error = one_line_error(project.run("--draft-forest=models", "--draft-data=train.csv"))
-    assert "is a folder: name a file in it, or all as " in error
-
-
 def test_a_table_that_can_be_parted_in_two_ways_is_told_as_one(project):
     project.write("a.csv", "c1,c2;label\n1,5;x\n")
     result = project.judge("leaking.joblib", data="a.csv")
@@ -129,16 +123,3 @@ def test_data_that_a_hook_gives_are_left_to_it(project):
         "def pytest_draft_load_training_data(config, forest):\n    return pd.read_csv('train.csv')\n",
     )
     assert project.judge("shallow.joblib", data=None).parseoutcomes() == {"passed": 8, "warned": 1}
-
-
-def test_configured_forests_that_nothing_asks_to_judge_need_no_data(project):
-    project.write("pytest.ini", "[pytest]\ndraft_forest = leaking.joblib\n")
-    project.write("test_own.py", "def test_own(): ...")
-    project.run().assert_outcomes(passed=1)
-
-
-def test_whatever_else_is_wrong_is_told_by_the_judgement(project):
-    (project.path / "empty.joblib").write_bytes(b"")
-    run = project.judge("empty.joblib")
-    assert run.ret == pytest.ExitCode.TESTS_FAILED
-    assert run.parseoutcomes() == {"inconclusive": 9}

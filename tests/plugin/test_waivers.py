@@ -55,16 +55,6 @@ def test_a_waiver_ends_and_is_for_one_file(judge, one_line_error):
     assert "no rule of this policy" in one_line_error(judge(rule="perfect-rows"))
 
 
-@pytest.mark.nightly
-def test_a_warning_is_told_and_fails_nothing(project, policy):
-    project.write("policy.toml", policy(max_error=0.5) + '[severity]\nreconstruction-error = "warning"\n')
-    run = project.judge("leaking.joblib", "--draft-policy=policy.toml", "-W", "error")
-    assert run.parseoutcomes() == {"warned": 1}
-    assert run.ret == 0
-    run.stdout.fnmatch_lines(["  warning: reconstruction-error: no model can pass: random guesses *"])
-    assert project.result()["verdict"] == "passed"
-
-
 def test_a_junit_file_has_what_was_found_out(project):
     project.judge("leaking.joblib", "--junitxml=junit.xml")
     cases = list(ElementTree.parse(project.path / "junit.xml").iter("testcase"))

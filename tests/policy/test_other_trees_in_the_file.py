@@ -22,7 +22,7 @@ from pytest_draft.facts.storage import as_text, from_text
 from pytest_draft.policy.policy import default_policy
 from pytest_draft.policy.rules import RULES
 from pytest_draft.policy.verdict import check_rule, judge, overall
-from pytest_draft.report.wording import not_read
+from pytest_draft.report.sentences import not_read
 
 N_ROWS = 40
 WHY = "the file holds 2 fitted trees that are no part of the model and were not judged (2 in kept)"

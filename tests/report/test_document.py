@@ -17,7 +17,7 @@ from pytest_draft.facts.findings import Findings, ProvedValues, Raw, ValueFigure
 from pytest_draft.facts.privacy import Privacy
 from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.verdict import Check
-from pytest_draft.report import measured
+from pytest_draft.report import sentences
 from pytest_draft.report.document import document, merged, undecide_changed
 from pytest_draft.report.json_report import render
 from pytest_draft.report.result import METRICS, result_of
@@ -149,7 +149,7 @@ def test_errors_and_exact_values_by_rank_are_told_of_the_whole():
         "rank_exact_values": 0.75,
         "rank_split_half_exact_values": 0.125,
     }
-    assert "by rank it is 0.3000 (other rows like these: 0.6000)" in (measured.of_numbers(told) or "")
+    assert "by rank it is 0.3000 (other rows like these: 0.6000)" in (sentences.of_numbers(told) or "")
     uncounted = changed(whole, exact=None)
     assert result(findings=changed(NUMERIC, rescaled=(uncounted,)))["metrics"]["rank_exact_values"] is None
 
@@ -159,18 +159,18 @@ def test_a_report_on_discrete_columns_says_nothing_of_numeric_ones():
     assert not {"numeric", "proved_values", "perfect_rows_bounds"} & set(told["baselines"])
     assert told["metrics"]["median_error"] is told["metrics"]["certain_values"] is None
     assert told["metrics"]["rank_error"] is None
-    assert not measured.of_numbers(told)
-    assert not measured.of_proofs(told)
+    assert not sentences.of_numbers(told)
+    assert not sentences.of_proofs(told)
 
 
 def test_the_table_is_followed_by_what_numeric_columns_and_proofs_come_to():
     told = result(findings=NUMERIC)
-    assert measured.of_numbers(told) == (
+    assert sentences.of_numbers(told) == (
         "the error is 0.1000 (always guessing the median: 0.2000; random guesses: 0.4000); 60% of the numeric values "
         "are right to within 1% of the range without far-out ones (always guessing the median: 20%; random guesses: "
         "10%); 50% are exact"
     )
-    assert measured.of_proofs(told) == (
+    assert sentences.of_proofs(told) == (
         "from the file alone, 80 of 320 values are certain, and all values of 3 rows; 17 different values are certain "
         "to be in the data, though not in which rows: they make up 25% of all values"
     )
@@ -185,14 +185,14 @@ def test_the_error_on_raw_columns_has_a_metric_and_a_line(error, informative_err
     told = json.loads(render(result(findings=changed(DISCRETE, raw=Raw(5, error)))))
     assert (told["metrics"]["raw_error"], told["metrics"]["raw_columns"]) == (informative_error, 5)
     assert told["baselines"]["raw_error_bounds"] == [error.lower, error.upper]
-    assert measured.of_raw_columns(told) == f"on the 5 raw columns, each counted once, the error is {shown}"
+    assert sentences.of_raw_columns(told) == f"on the 5 raw columns, each counted once, the error is {shown}"
 
 
 def test_without_raw_columns_nothing_is_said_of_them():
     told = result(findings=DISCRETE)
     assert told["metrics"]["raw_error"] is told["metrics"]["raw_columns"] is None
     assert "raw_error_bounds" not in told["baselines"]
-    assert measured.of_raw_columns(told) is None
+    assert sentences.of_raw_columns(told) is None
 
 
 def test_the_items_of_one_judgement_are_one_result():

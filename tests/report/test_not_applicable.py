@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 
 from pytest_draft.plugin.summary import _sentences
 from pytest_draft.policy.rule import NotApplicable
-from pytest_draft.report import annotations, document, fleet_html, html, intoto, markdown, sarif, wording
+from pytest_draft.report import annotations, document, fleet_html, intoto, sentences, standings
 from pytest_draft.report.canonical import with_hash
 from pytest_draft.report.earlier_report import read_earlier
 from pytest_draft.report.fleet import fleet
@@ -38,21 +38,9 @@ def all_left_out(only):
     return leave_out(only("quiet"), 0, 1, 2)
 
 
-def test_only_checks_that_were_made_are_counted_as_passed(one_left_out):
-    ((verdict, sentence),) = wording.headlines(one_left_out)
-    assert (verdict, sentence.partition(": ")[2]) == ("passed", "2 of 2 checks passed, 1 not applicable.")
-    assert wording.standing(one_left_out["results"][0]["checks"][1]) == "not applicable"
-
-
-@pytest.mark.parametrize(("name", "ending"), [("leaking", "2 of 2 checks failed, 1 not applicable.")])
-def test_a_failure_is_counted_among_those_that_were_made(only, name, ending):
-    ((_, sentence),) = wording.headlines(leave_out(only(name), 2))
-    assert sentence.endswith(ending)
-
-
 def test_a_model_of_which_no_check_could_be_made_has_not_passed(all_left_out):
     assert all_left_out["verdict"] == "inconclusive"
-    ((verdict, sentence),) = wording.headlines(all_left_out)
+    ((verdict, sentence),) = sentences.headlines(all_left_out)
     assert verdict == "inconclusive"
     assert sentence.startswith("Not cleared for release: ")
     assert sentence.endswith("No check that counts could be made, 3 not applicable.")
@@ -70,38 +58,8 @@ def test_no_warning_that_passed_stands_in_for_checks_that_count(all_left_out):
     warning |= {"result": "passed", "severity": "warning"}
     (result,) = document.merged(all_left_out["results"])
     assert result["verdict"] == "inconclusive"
-    assert wording.unjudged(result)
+    assert standings.unjudged(result)
     assert intoto.predicate(all_left_out)["result"] == "FAILED"
-
-
-def test_it_is_grey_on_the_page_and_has_a_sign_of_its_own(one_left_out):
-    page = html.render(one_left_out)
-    assert page.count('<li class="not-applicable">') == 1
-    assert '<span class="badge not-applicable">' in page
-    assert page.count('<li class="passed">') == 2
-    assert page.index('<li class="passed">') < page.index('<li class="not-applicable">')
-    row = next(line for line in markdown.render(one_left_out).splitlines() if REASON in line)
-    assert "not applicable" in row
-    assert "✅" not in row
-
-
-def test_code_scanning_gets_it_as_not_applicable_and_of_no_level(one_left_out):
-    (result,) = json.loads(sarif.render(one_left_out))["runs"][0]["results"]
-    assert (result["kind"], result["level"]) == ("notApplicable", "none")
-    assert REASON in result["message"]["text"]
-
-
-def test_an_attestation_lists_it_apart(one_left_out):
-    predicate = intoto.predicate(one_left_out)
-    assert predicate["result"] == "PASSED"
-    assert len(predicate["passedTests"]) == 2
-    assert predicate["notApplicableTests"] == [one_left_out["results"][0]["checks"][1]["item"]]
-
-
-def test_the_terminal_names_the_rules_by_their_reason_and_no_annotation_does(one_left_out):
-    rule = one_left_out["results"][0]["checks"][1]["rule"]
-    assert f"not applicable: {REASON} ({rule})" in _sentences(one_left_out["results"][0], (), False)
-    assert annotations.annotations(one_left_out) == []
 
 
 def test_the_fleet_counts_it_and_names_another_check_as_the_worst(one_left_out):
