@@ -41,7 +41,7 @@ from pytest_draft.timebox import TimeBox
 from studies import entropy_figures, entropy_trends
 from studies.cells import Plain, Study
 from studies.learners import cart, dl85, greedy_rules, optimal_rules, optimal_trees
-from studies.options import add_cells, add_seeds, add_tables, datasets_of, rows_of
+from studies.options import add_cells, add_datasets, add_seeds, rows_of
 
 BoolArray = NDArray[np.bool_]
 Learner = Literal["CART", "optimal trees", "DL8.5", "greedy rules", "optimal rules"]
@@ -298,7 +298,8 @@ def _accuracy(model: Model, features: BoolArray, labels: BoolArray) -> float:
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the options of this study."""
-    add_tables(command, ["compas", "adult"], None)
+    add_datasets(command)
+    command.add_argument("--names", nargs="+", default=["compas", "adult"])
     add_seeds(command, [0, 1, 2, 3, 4])
     command.add_argument("--depths", type=int, nargs="+", default=list(range(1, 11)))
     command.add_argument("--supports", type=float, nargs="+", default=[0.01, 0.02, 0.03, 0.04, 0.05])
@@ -312,6 +313,6 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def command(a: argparse.Namespace) -> None:
     """Run this study."""
     entropy_figures.matplotlib_pyplot()
-    asked = study(datasets_of(a, a.names), a.names, a.seeds, a.depths, a.supports, a.budget, learners=a.learners)
+    asked = study(a.datasets, a.names, a.seeds, a.depths, a.supports, a.budget, learners=a.learners)
     write(rows_of(asked, a), a.output)
     report(a.output, a.published)

@@ -24,13 +24,9 @@ STUDIES = (
     "claims",
     "fuzz",
     "reading",
-    "side-by-side",
-    "grid",
     "papers",
-    "informed",
     "population-attack",
     "other-people",
-    "private",
     "numeric",
     "entropy",
     "invariances",
@@ -68,7 +64,6 @@ def test_there_is_no_other_study():
     [
         ("matplotlib", "studies", "entropy --datasets . --output out"),
         ("pydl85", "studies", "entropy --datasets . --output out --learners DL8.5"),
-        ("torch", "reconn", "informed --datasets . --published x.csv --reconn"),
     ],
 )
 def test_a_package_that_is_missing_is_named_with_its_extra_before_any_work(module, extra, words, monkeypatch, tmp_path):
