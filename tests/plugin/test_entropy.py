@@ -90,6 +90,7 @@ def test_rows_are_named_only_where_that_is_asked_for(project, judge, rows):
     assert set(named) <= set(range(len(rows)))
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("counts", ["true", "none"])
 def test_a_rule_list_is_judged(judge, rule_list, rows, counts):
     run, result = judge(rule_list(counts), overall=0.01)

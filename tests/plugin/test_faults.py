@@ -169,6 +169,7 @@ def test_what_cannot_be_shared_is_still_found_out(tmp_path):
     assert list(tmp_path.glob("*.json")) == []
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("number", [1, 2])
 def test_on_a_full_disk_the_verdict_is_given_and_the_earlier_report_stays(project, of_file, number):
     project.write("report.json", "earlier")
@@ -334,6 +335,7 @@ def test_with_little_address_space_it_is_judged_or_inconclusive(project, of_file
 # Ends from outside
 
 
+@pytest.mark.nightly
 def test_a_child_that_is_killed_as_it_reads_is_inconclusive_and_the_next_run_works(project, of_file, at_stage):
     at_stage("rows_of", "os.kill(os.getpid(), 9)")
     assert project.run(*of_file).ret == pytest.ExitCode.TESTS_FAILED

@@ -130,6 +130,7 @@ def large(project, trained) -> str:
     return "large"
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("name", ["SIGKILL", "SIGSEGV", "SIGABRT"])
 def test_a_killed_examination_is_inconclusive_with_the_signal_and_what_was_known(
     inconclusive, at_stage, examining_here, name
@@ -215,6 +216,7 @@ def test_an_allocation_beyond_the_cap_fails_before_the_memory_is_used(inconclusi
     assert "the memory cap of 1,000 MB is too little" in result["reasons"][0]
 
 
+@pytest.mark.nightly
 def test_a_second_is_too_little_for_a_large_forest_and_inconclusive(inconclusive, large):
     result = inconclusive("--draft-budget=1", forest=large, data="large.csv")
     assert any("--draft-budget" in reason for reason in result["reasons"])

@@ -181,6 +181,7 @@ def test_rows_that_cannot_have_given_the_counts_are_never_called_consistent(proj
         assert (judged["solver_status"] == "consistent") == (judged["metrics"]["residual"] == 0)
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("forest", [RandomForestClassifier(6, random_state=0), ExtraTreesClassifier(6, random_state=0)])
 def test_no_planted_value_is_shown(project, table, forest):
     rng = np.random.default_rng(0)

@@ -171,6 +171,7 @@ def test_classes_with_names_of_text_and_numbers_are_matched_by_value(project, ro
         assert project.result()["metrics"]["perfect_rows"] == 40
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("forest", ["leaking.joblib", "shallow.joblib"])
 def test_a_domain_that_excludes_training_rows_decides_nothing_and_is_told_to_be_wrong(project, forest):
     project.write("domain.toml", 'others = "binary"\n[attributes.c0]\nkind = "ordinal"\nlow = 0\nhigh = 0\n')

@@ -136,6 +136,7 @@ def configured(request, project):
     return elsewhere
 
 
+@pytest.mark.nightly(quick=1)
 def test_configured_forests_are_judged_when_draft_stands_on_the_command_line(project, configured, monkeypatch):
     monkeypatch.chdir(configured)
     result = project.run("--draft")
@@ -155,6 +156,7 @@ def test_configured_forests_are_left_alone_when_nothing_asks_for_them(project, c
     assert not (project.path / "from-ini.json").exists()
 
 
+@pytest.mark.nightly(quick=1)
 def test_the_command_line_beats_the_ini_file(project, configured):
     result = project.run(
         "--draft-forest=shallow.joblib",

@@ -29,6 +29,7 @@ def test_a_leaking_forest_fails_whatever_the_adversary_knows_besides(project, fo
     result.stdout.fnmatch_lines([f"FAILED {forest}.joblib::perfect-rows[[]{adversary}[]]"])
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("forest", ["leaking", "bagged"])
 def test_what_is_granted_is_listed_in_names_and_numbers(project, forest):
     project.judge(f"{forest}.joblib", "--draft-adversary=artifact+columns:c1,c4+rows:25%")
