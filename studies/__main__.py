@@ -17,7 +17,6 @@ from studies import (
     boosted,
     boosted_agreement,
     claims,
-    entropy,
     field_projects,
     found_rows,
     gate,
@@ -62,7 +61,6 @@ STUDIES: Mapping[str, tuple[ModuleType, str]] = {
     "fuzz": (fuzz, "read damaged files of all kinds: valid, or one clear error, and nothing else"),
     # Beside the papers.
     "numeric": (numeric, "judge forests trained on scikit-learn's toy data, or on any CSV file"),
-    "entropy": (entropy, "what greedy and optimal trees and rule lists give away"),
     "papers": (papers, "results of the papers, one by one, beside the published runs"),
     # Leaks that a verdict may miss.
     "ordinary-files": (

@@ -252,7 +252,7 @@ def test_a_statement_that_does_not_hold_is_bold(certified, shown):
     line |= {"train_accuracy": 0.6, "test_accuracy": 0.6, "dist_g_one_hot": 0.9, "lowest": 0.9, "median": 0.9}
     line |= {"highest": 0.9, "certified": certified}
     learners = ("optimal trees", "optimal rules", "CART", "greedy rules")
-    rows = pd.DataFrame({"models": [json.dumps([[line | {"learner": learner}, []]]) for learner in learners]})
+    rows = pd.DataFrame({"models": [json.dumps([line | {"learner": learner}]) for learner in learners]})
     first = probabilistic.sections(rows, {})[0].table
     assert first["here"][0] == shown
 
