@@ -24,7 +24,7 @@ import pandas as pd
 from pytest_draft.examine.flow import examine
 from pytest_draft.facts.case import Case
 from studies.cells import Plain, Study
-from studies.options import add_cells, add_datasets, add_seeds, datasets_of, rows_of
+from studies.options import add_cells, add_datasets, add_seeds, rows_of
 from studies.public_data import TARGETS
 
 LIBRARIES = {
@@ -159,7 +159,6 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def command(arguments: argparse.Namespace) -> None:
     """Print a table of means over seeds."""
     tables = {name: int(rows) for name, _, rows in (one.partition(":") for one in arguments.tables)}
-    folder = datasets_of(arguments, tables)
     libraries = [one for one in arguments.libraries if importlib.util.find_spec(LIBRARIES[one]) is not None]
     if arguments.bare:
         libraries = [one for one in libraries if one in BARE]
@@ -175,6 +174,6 @@ def command(arguments: argparse.Namespace) -> None:
         }
         for name, library, seed in product(tables, libraries, arguments.seeds)
     ]
-    study = Study("boosted", compute, cells, {"table": {name: folder / f"{name}.csv" for name in tables}})
+    study = Study("boosted", compute, cells, {"table": {name: arguments.datasets / f"{name}.csv" for name in tables}})
     rows = rows_of(study, arguments)
     print(rows.drop(columns=["bare", "seconds", "workers"]).to_string(index=False))

@@ -1,13 +1,13 @@
-"""Private forests to study: in go rows, labels and seeds, out comes the forest of the DP paper's experiments, or ours.
+"""Private forests to study: in go rows, labels and seeds, out comes the forest of the DP paper's experiments.
 
-Their noise is seeded, so that a study can be run again. Whoever knows the seed subtracts the noise: these forests
-are not to be released.
+Its noise is seeded, so that a study can be run again. Whoever knows the seed subtracts the noise: such a forest is not
+to be released.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,9 +17,8 @@ from pytest_draft.artifact import Forest, Tree
 from pytest_draft.artifact.forest.draws import Draws
 from pytest_draft.artifact.forest.observations import ClassCounts, under
 from pytest_draft.attack.descent import leaf_positions
-from pytest_draft.dp import Draw, GaussianForestClassifier, LaplaceForestClassifier
+from pytest_draft.dp import LaplaceForestClassifier
 from pytest_draft.facts.privacy import Privacy
-from studies.files import through_file
 from studies.optional import optional
 
 
@@ -76,55 +75,6 @@ def papers_forest(
     return _forest(model._fit(np.asarray(X), np.asarray(y), backwards, "noise"))
 
 
-def released_forest(
-    X: ArrayLike,
-    y: ArrayLike,
-    n_trees: int,
-    max_depth: int,
-    epsilon: float,
-    seed: int,
-    noise_seed: int = 0,
-    *,
-    delta: float = 0.0,
-) -> Forest:
-    """Return our own estimator's forest as an outsider sees it, by a file.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features)
-        Between 0 and 1.
-    y : array-like of shape (n_samples,)
-        Classes 0 and 1.
-    epsilon, delta : float
-        Of the whole forest; the noise is Laplace's, with a positive `delta` Gaussian.
-    seed, noise_seed : int
-        Of the structure and of the noise.
-
-    Returns
-    -------
-    Forest
-        Its counts are released as ``int(n + Y)``.
-
-    Raises
-    ------
-    MissingPackageError
-        Without diffprivlib.
-    """
-    kind = GaussianForestClassifier if delta else LaplaceForestClassifier
-    model = kind(
-        n_trees,
-        epsilon=epsilon,
-        bounds=(0, 1),
-        classes=[0, 1],
-        max_depth=max_depth,
-        accountant=_own_accountant(),
-        random_state=seed,
-        **({"delta": delta} if delta else {}),
-    )
-    model._fit(X, y, _seeded("normal" if delta else "laplace", noise_seed), "sum")
-    return through_file(model)
-
-
 def accuracy(forest: Forest, X: ArrayLike, y: ArrayLike) -> float:
     """Return the share of rows whose label a private forest predicts, by soft voting as its estimator does.
 
@@ -175,17 +125,6 @@ def without_noise(forest: Forest, X: ArrayLike, y: ArrayLike) -> Forest:
 def _own_accountant() -> Any:
     """Return an accountant that nobody else spends on."""
     return optional("diffprivlib", "this study needs diffprivlib", "dp").BudgetAccountant()
-
-
-def _seeded(density: Literal["laplace", "normal"], seed: int) -> Draw:
-    """Return a source of noise that can be replayed."""
-
-    def drawn(mechanism: Any, shape: tuple[int, ...]) -> FloatArray:
-        spread = np.sqrt(mechanism.variance(0.0) / (2 if density == "laplace" else 1))
-        noise: FloatArray = getattr(np.random.default_rng(seed), density)(scale=spread, size=shape)
-        return noise
-
-    return drawn
 
 
 def _forest(model: LaplaceForestClassifier) -> Forest:

@@ -21,7 +21,7 @@ import joblib
 import pandas as pd
 from sklearn.ensemble import RandomForestClassifier
 
-from studies.options import add_bagging, add_seeds, add_tables, datasets_of, flags
+from studies.options import add_datasets, add_seeds
 from studies.public_data import TARGETS, divided
 
 _HEADER = (
@@ -124,10 +124,11 @@ def _measured(command: list[str], folder: Path) -> tuple[int, float, float]:
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the options of this study."""
-    add_tables(command, TARGETS, TARGETS)
+    add_datasets(command)
+    command.add_argument("--names", nargs="+", default=list(TARGETS), choices=list(TARGETS))
     command.add_argument("--rows", type=int, default=100, help="rows drawn at random; 0 for all")
     add_seeds(command, [0, 1, 2, 3, 4])
-    add_bagging(command, ["no", "yes"])
+    command.add_argument("--bootstrap", nargs="+", default=["no", "yes"], choices=["no", "yes"])
     command.add_argument("--trees", type=int, default=100)
     command.add_argument("--depth", type=int, default=None)
     command.add_argument("--max-error", type=float, default=None, help="judge by this budget, not the default policy")
@@ -136,4 +137,4 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def command(a: argparse.Namespace) -> None:
     """Run this study."""
     parameters = {"n_estimators": a.trees, "max_depth": a.depth}
-    run(datasets_of(a, a.names), a.names, a.rows, a.seeds, flags(a.bootstrap), parameters, a.max_error)
+    run(a.datasets, a.names, a.rows, a.seeds, [one == "yes" for one in a.bootstrap], parameters, a.max_error)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -88,34 +88,11 @@ def groups(rows: pd.DataFrame, *names: str) -> dict[tuple[Any, ...], pd.DataFram
     return {values: rows.iloc[some] for values, some in places.items()}
 
 
-def add_datasets(command: argparse.ArgumentParser) -> None:
+def add_datasets(command: argparse.ArgumentParser, *, required: bool = True) -> None:
     """Add the folder of public tables."""
     command.add_argument(
-        "--datasets",
-        type=Path,
-        help="folder of compas.csv, adult.csv, ...: binarized; without it, adult and default_credit come from OpenML",
+        "--datasets", type=Path, required=required, help="folder of compas.csv, adult.csv, ...: binarized"
     )
-
-
-def datasets_of(arguments: argparse.Namespace, names: Iterable[str]) -> Path:
-    """Return a folder that holds public tables: the one that was named, or one of what is fetched from OpenML."""
-    from studies.datasets import folder_of  # late: scikit-learn takes a while
-
-    return folder_of(arguments.datasets, names)
-
-
-def add_tables(
-    command: argparse.ArgumentParser,
-    default: Iterable[str],
-    known: Iterable[str] | None,
-    *,
-    published: str | None = None,
-) -> None:
-    """Add the folder of public tables, which of them are taken, and what was published on them."""
-    add_datasets(command)
-    if published is not None:
-        command.add_argument("--published", type=Path, required=True, help=published)
-    command.add_argument("--names", nargs="+", default=list(default), choices=None if known is None else list(known))
 
 
 def add_seeds(command: argparse.ArgumentParser, default: list[int], text: str = "one run of each") -> None:
@@ -123,23 +100,7 @@ def add_seeds(command: argparse.ArgumentParser, default: list[int], text: str = 
     command.add_argument("--seeds", type=int, nargs="+", default=default, help=text)
 
 
-def add_bagging(command: argparse.ArgumentParser, default: list[str]) -> None:
-    """Add whether trees are grown on bootstrap samples."""
-    command.add_argument("--bootstrap", nargs="+", default=default, choices=["no", "yes"])
-
-
-def add_attacks(command: argparse.ArgumentParser, *, seconds: float) -> None:
-    """Add the limits of each attack."""
-    command.add_argument("--seconds", type=float, default=seconds, help="time box of each attack")
-    command.add_argument("--threads", type=int, default=2, help="of each attack")
-
-
 def add_instances(command: argparse.ArgumentParser, default: int, text: str | None = None) -> None:
     """Add how many instances are generated, and from which seed."""
     command.add_argument("--instances", type=int, default=default, help=text)
     command.add_argument("--seed", type=int, default=0)
-
-
-def flags(choices: Sequence[str]) -> list[bool]:
-    """Return what ``yes`` and ``no`` say."""
-    return [choice == "yes" for choice in choices]

@@ -31,7 +31,7 @@ from pytest_draft.facts.findings import Findings
 from pytest_draft.hardening.model import hardened
 from pytest_draft.policy.policy import default_policy
 from pytest_draft.policy.verdict import judge, verdict_of
-from studies.options import add_datasets, datasets_of
+from studies.options import add_datasets
 from studies.public_data import TARGETS
 
 BREAST_CANCER = "breast_cancer"
@@ -162,7 +162,7 @@ def _judged(
 
 def run(a: argparse.Namespace) -> int:
     """Print a line for each file; return how many that pass the attack crosses."""
-    tables = list(_tables(datasets_of(a, TARGETS)))
+    tables = list(_tables(a.datasets))
     print(
         "table           rows family     level      seed verdict      "
         "error: bar, least, got, without file; rows: bar, most, got, without file"

@@ -29,6 +29,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from pytest_draft import isolation
+from pytest_draft.errors import UsageError
 from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination
@@ -39,7 +40,7 @@ from pytest_draft.policy.policy import default_policy
 from pytest_draft.policy.verdict import judge, verdict_of
 from studies.cells import Plain, Study
 from studies.cells.store import Store
-from studies.options import add_cells, add_datasets, add_seeds, datasets_of, records, rows_of
+from studies.options import add_cells, add_datasets, add_seeds, records, rows_of
 from studies.packaged_tables import PREFIX, is_held_out, packaged
 from studies.packaged_tables import REGRESSION as PACKAGED_REGRESSION
 from studies.public_data import TARGETS
@@ -459,7 +460,7 @@ def _table(name: str) -> str:
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the options of this study."""
-    add_datasets(command)
+    add_datasets(command, required=False)
     command.add_argument("--tables", nargs="+", default=list(TABLES), type=_table, metavar="TABLE")
     command.add_argument("--packaged", choices=["tuned-on", "held-out"], help="all tables of packages, of one half")
     command.add_argument("--forests", nargs="+", default=list(FORESTS), choices=list(FORESTS), metavar="FOREST")
@@ -494,8 +495,9 @@ def command(a: argparse.Namespace) -> int:
     if a.contradict:
         decided = {one.setting.question for one in kept(a.store).values() if one.verdict != "inconclusive"}
         settings = [setting for setting in settings if setting.question in decided]
-    public = [name for name in tables if name in _PUBLIC]
-    rows = rows_of(study(settings, datasets_of(a, public) if public else None, a.workers), a)
+    if a.datasets is None and any(name in _PUBLIC for name in tables):
+        raise UsageError("name the folder of the public tables with --datasets")
+    rows = rows_of(study(settings, a.datasets, a.workers), a)
     lines, wrong = differing(kept(a.store).values()) if a.contradict else (summary(answers_of(rows)), 0)
     print("\n".join(lines))
     return wrong

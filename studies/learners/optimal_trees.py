@@ -5,14 +5,14 @@ each leaf holds at least so many rows. There are far fewer sets of rows that spl
 So all sets are found first, layer by layer, one for each depth; a set is known by its *dead* tests, those that hold for
 none of its rows. Then the best tree of depth 1, 2, ... below each set follows from those below its parts.
 
-This is the dynamic program of DL8 (Nijssen and Fromont, KDD 2007) over sets of rows. It needs no bounds, which are
-what pydl8.5 gets wrong (see `dl85`), and finds the trees of all depths at once.
+This is the dynamic program of DL8 (Nijssen and Fromont, KDD 2007) over sets of rows. It needs no bounds, by which
+pydl8.5 0.1.8 loses the best trees, and finds the trees of all depths at once.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numba import njit
@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from pytest_draft.artifact.forest import Tree
 from pytest_draft.errors import DataError
 from pytest_draft.timebox import TimeBox
-from studies.learners.nested import Nested, tree_of
 from studies.learners.width_one import BoolArray, IntArray
 
 Masks = NDArray[np.uint64]
@@ -36,6 +35,9 @@ MOST_SETS = 4_000_000
 _CHUNK = 4096  # sets that are extended between two looks at the time box
 _MISTAKE = np.int64(2**32)  # a mistake outweighs any number of splits
 _UNITS = 7e-10  # measured: one column of one feature vector of one set
+
+Nested: TypeAlias = "tuple[int, Nested, Nested] | None"
+"""A column and what follows where it is 0 and where it is 1; None for a leaf."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,4 +219,45 @@ def _grown(
         zero, one = layers[layer].parts[place, column]
         return int(columns[column]), nested(int(zero), left - 1), nested(int(one), left - 1)
 
-    return tree_of(nested(0, depth), features, labels)
+    return _tree_of(nested(0, depth), features, labels)
+
+
+def _tree_of(root: Nested, features: BoolArray, labels: BoolArray) -> Tree:
+    """Return a tree with the counts of some rows.
+
+    Parameters
+    ----------
+    features : ndarray of bool, shape (n_rows, n_columns)
+    labels : ndarray of bool, shape (n_rows,)
+    """
+    left: list[int] = []
+    right: list[int] = []
+    feature: list[int] = []
+    counts: list[tuple[int, int]] = []
+
+    def add(node: Nested, inside: BoolArray) -> int:
+        index, ones = len(left), int(labels[inside].sum())
+        left.append(-1)
+        right.append(-1)
+        feature.append(-1)
+        counts.append((int(inside.sum()) - ones, ones))
+        if node is not None:
+            column, zero, one = node
+            feature[index] = column
+            left[index] = add(zero, inside & ~features[:, column])
+            right[index] = add(one, inside & features[:, column])
+        return index
+
+    add(root, np.ones(len(labels), dtype=bool))
+    value, tested = np.array(counts, dtype=np.float64), np.array(feature, dtype=np.int64)
+    return Tree(
+        left=np.array(left, dtype=np.int64),
+        right=np.array(right, dtype=np.int64),
+        feature=tested,
+        threshold=np.where(tested >= 0, 0.5, -2.0),
+        missing_left=np.zeros(len(left), dtype=bool),
+        value=value,
+        weight=value.sum(axis=1),
+        n_distinct=value.sum(axis=1).astype(np.int64),
+        seed=None,
+    )

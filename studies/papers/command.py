@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from studies import cells
-from studies.entropy_figures import matplotlib_pyplot
 from studies.papers.page import printed, write
+from studies.papers.plots import matplotlib_pyplot
 from studies.papers.result import PARTS
 from studies.papers.results import RESULTS
 

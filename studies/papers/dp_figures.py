@@ -170,9 +170,8 @@ def _sections_13(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> lis
             }
         )
     text = (
-        "*Network* is the paper's reconstruction network (RecoNN): its published errors, it was not trained here, as "
-        "that needs PyTorch (extra `reconn`; `python -m studies informed --reconn` trains it). *The paper's attack, "
-        "run here* is DRAFT-DP's objective, enumerated: the same forests give the published errors."
+        "*Network* is the paper's reconstruction network (RecoNN): its published errors, it was not trained here. *The "
+        "paper's attack, run here* is DRAFT-DP's objective, enumerated: the same forests give the published errors."
     )
     return [Section("Figure 13: error of single rows, all others known", text, pd.DataFrame(lines))]
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_draft.arrays import FloatArray
-from studies.entropy_figures import matplotlib_pyplot
+from studies.optional import optional
 
 PANELS = {"compas": "COMPAS", "adult": "Adult", "default_credit": "Default Credit"}
 """Titles of panels, by data set."""
@@ -70,6 +70,18 @@ _SETTINGS = {
     "xtick.color": _INK,
     "ytick.color": _INK,
 }
+
+
+def matplotlib_pyplot() -> Any:
+    """Return the module ``matplotlib.pyplot``, which draws into files.
+
+    Raises
+    ------
+    MissingPackageError
+        Without matplotlib.
+    """
+    optional("matplotlib", "the figures need matplotlib", "studies").use("Agg")
+    return optional("matplotlib.pyplot", "the figures need matplotlib", "studies")
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,15 +12,15 @@ from typing import Any
 
 import pandas as pd
 
-from studies import entropy_trends
+from studies.papers import probabilistic_trends
 from studies.papers.pictures import Picture, curve
 from studies.papers.plots import PANELS
 from studies.papers.probabilistic_cells import models
+from studies.papers.probabilistic_trends import FAMILIES
 from studies.papers.result import Cells, PaperResult, Section, bold, mean_text, settings, values_of, where
 
 NAMES = ("compas", "adult")
 _LEARNERS = ("CART", "optimal trees", "greedy rules", "optimal rules")
-_FAMILIES = {"trees": ("optimal trees", "CART"), "rule lists": ("optimal rules", "greedy rules")}
 _FAMILY = "family"
 _DEPTHS = " ".join(str(depth) for depth in range(1, 11))
 _SAME = 1e-9
@@ -32,7 +32,7 @@ def cells(part: str) -> Cells:
     names, seeds, supports, depths, limit = {
         "quick": (("compas",), 1, (0.05,), "1 2 3", 10.0),
         "cut": (NAMES, 2, (0.01, 0.03, 0.05), _DEPTHS, 30.0),
-        "all": (NAMES, 5, (0.01, 0.02, 0.03, 0.04, 0.05), _DEPTHS, 30.0),
+        "all": (NAMES, 5, (0.01, 0.02, 0.03, 0.04, 0.05), _DEPTHS, 600.0),
     }[part]
     return [
         {"data": name, "learner": learner, "seed": seed, "support": support, "depths": depths, "limit": limit}
@@ -44,8 +44,8 @@ def cells(part: str) -> Cells:
 
 
 def lines_of(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return one line for each model, with the columns of `studies.entropy.Line`."""
-    return pd.DataFrame([line for stored in rows["models"] for line, _ in json.loads(stored)])
+    """Return one line for each model, with the columns of `studies.papers.probabilistic_cells.Line`."""
+    return pd.DataFrame([line for stored in rows["models"] for line in json.loads(stored)])
 
 
 def sections(rows: pd.DataFrame, authors: Mapping[str, pd.DataFrame]) -> list[Section]:
@@ -81,7 +81,7 @@ def _statements(lines: pd.DataFrame) -> Iterator[dict[str, object]]:
             certified == len(optimal),
             "the time box ended a search",
         )
-        for family, (best, greedy) in _FAMILIES.items():
+        for family, (best, greedy) in FAMILIES.items():
             both = where(mine, learner=best).merge(
                 where(mine, learner=greedy), on=["seed", "support", "depth"], suffixes=("", "_greedy")
             )
@@ -132,9 +132,9 @@ def _statement(name: str, paper: str, here: str, holds: bool, reason: str = _OTH
 
 
 def _trends(lines: pd.DataFrame) -> Iterator[dict[str, object]]:
-    """Yield what `studies.entropy_trends` says, a line each."""
+    """Yield what `probabilistic_trends` says, a line each."""
     models_of = ""
-    for line in entropy_trends.summary(lines):
+    for line in probabilistic_trends.summary(lines):
         if not line.startswith(" "):
             models_of = line.split(":")[0]
         yield {"models": models_of, "finding": line.strip().removeprefix(f"{models_of}: ")}
@@ -193,11 +193,11 @@ def draw(sections: Sequence[Section]) -> Callable[[], Any]:
     table = _MODELS.rows(sections)
     supports = sorted(set(table["least support"]), key=float)
     table = table[table["least support"].isin((supports[0], supports[-1]))]
-    family = {learner: family for family, learners in _FAMILIES.items() for learner in learners}
+    family = {learner: family for family, learners in FAMILIES.items() for learner in learners}
     curves = {
         title: [
             curve(where(mine, learner=learner), "train", "Dist_G", ("optimal", "greedy")[i])
-            for i, learner in enumerate(_FAMILIES[mine[_FAMILY].iloc[0]])
+            for i, learner in enumerate(FAMILIES[mine[_FAMILY].iloc[0]])
         ]
         for title, mine in _MODELS.split(table.assign(**{_FAMILY: table["learner"].map(family)}))
     }

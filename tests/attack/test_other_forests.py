@@ -316,6 +316,7 @@ def test_sample_weights_are_undone_or_refused_and_never_misread(publish, case, c
     assert problem.system.missed(truth_in(problem, published.forest, case.rows, case.labels)) == 0
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.skipif(not STORES_WEIGHTS, reason="before scikit-learn 1.9 a forest does not store its weights")
 @pytest.mark.parametrize("bootstrap", [True, False], ids=["bootstrap", "all rows"])
 def test_rows_of_weight_zero_are_seen_by_no_tree_and_the_others_are_rebuilt(bootstrap, publish):

@@ -14,7 +14,7 @@ from diffprivlib.models import RandomForestClassifier
 
 from pytest_draft.artifact import Forest, Tree, read
 from pytest_draft.dp import LaplaceForestClassifier
-from studies.dp_forests import _forest, papers_forest, released_forest
+from studies.dp_forests import _forest, papers_forest
 
 
 def step_by_step(X, y, n_trees, max_depth, epsilon, seed, noise_seed):
@@ -71,24 +71,6 @@ def test_the_papers_forest_leaves_the_global_generator_alone(data):
     expected = np.random.RandomState(1).rand()
     papers_forest(*data, 2, 2, 1.0, seed=5)
     assert np.random.rand() == expected  # noqa: NPY002
-
-
-@pytest.mark.parametrize(("delta", "mechanism"), [(0.0, "laplace"), (1e-3, "gaussian")])
-def test_our_forest_by_a_file_has_the_same_structure_and_repeats_its_noise(delta, mechanism, data):
-    papers = papers_forest(*data, 4, 3, 8.0, seed=1)
-    ours, again, other = (released_forest(*data, 4, 3, 8.0, 1, seed, delta=delta) for seed in (0, 0, 1))
-    assert (ours.observation.privacy.mechanism, ours.observation.privacy.rounding) == (mechanism, "sum")
-    for t in range(4):
-        assert (ours.trees[t].threshold == papers.trees[t].threshold).all()
-        assert (ours.released(t) == again.released(t)).all()
-        assert (ours.released(t) != other.released(t)).any()
-
-
-def test_the_seeded_noise_has_the_scale_that_the_file_tells(data):
-    for delta, deviation in ((0.0, np.sqrt(2)), (1e-3, 1.0)):
-        forest = released_forest(*data, 30, 5, 3.0, 0, delta=delta)
-        released = np.concatenate([forest.released(t).ravel() for t in range(30)])
-        assert released.std() == pytest.approx(forest.observation.privacy.scale * deviation, rel=0.1)
 
 
 def test_a_forest_without_a_file_is_what_the_reader_makes_of_one(data, tmp_path):

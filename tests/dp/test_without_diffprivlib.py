@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pytest_draft.dp import GaussianForestClassifier, LaplaceForestClassifier
-from studies.dp_forests import papers_forest, released_forest
+from studies.dp_forests import papers_forest
 
 
 @pytest.fixture
@@ -31,7 +31,6 @@ def test_importing_the_estimators_does_not_import_diffprivlib():
         lambda X, y: LaplaceForestClassifier().fit(X, y),
         lambda X, y: GaussianForestClassifier().fit(X, y),
         lambda X, y: papers_forest(X, y, 2, 2, 1.0, 0),
-        lambda X, y: released_forest(X, y, 2, 2, 1.0, 0),
     ],
 )
 def test_fitting_says_in_one_line_what_to_install(fit, missing):

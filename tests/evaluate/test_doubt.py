@@ -250,6 +250,7 @@ def test_a_machine_too_slow_to_find_out_how_close_anybody_gets_makes_no_pass(exa
     assert "how close any attacker could get" in found.reasons[0]
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("parameters", [{"n_estimators": 50}, {"n_estimators": 1, "max_depth": 1}])
 def test_what_all_other_rows_tell_is_no_pass_where_no_time_was_left_to_ask(examined, monkeypatch, parameters):
     def slow(*_, **__):

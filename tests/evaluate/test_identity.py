@@ -89,6 +89,7 @@ def test_the_right_rows_are_confirmed(attacked):
     assert attacked.identity(attacked.rows, attacked.labels, NOTHING).status == "confirmed"
 
 
+@pytest.mark.nightly(quick=2)
 def test_another_order_is_confirmed_when_the_order_is_unknown_and_told_when_it_is_known(attacked):
     order = np.random.default_rng(0).permutation(N_ROWS)
     identity = attacked.identity(attacked.rows[order], attacked.labels[order])

@@ -127,6 +127,7 @@ def test_what_is_told_is_guessed_right_and_nothing_is_told_without_the_file(tmp_
     assert told.error <= told.error_without_file
 
 
+@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize("name", MODELS)
 def test_nobody_stands_in_a_guess_that_is_matched(tmp_path, name):
     inputs = of(tmp_path, name)
@@ -291,6 +292,7 @@ def test_another_order_of_the_columns_changes_nothing_but_ties(tmp_path):
     assert all(by_name[one.name].told == one.told for one in figures(inputs).columns)
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("names", [("a", "b"), ("z", "b")])
 def test_other_names_of_the_labels_change_nothing(tmp_path, names):
     features, target = table(3)
@@ -333,6 +335,7 @@ def test_another_sample_of_the_rows_says_about_the_same(tmp_path, monkeypatch):
     assert in_order(figures(inputs, 1)) != in_order(figures(inputs, 2))
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("known", [(0,), (1, 2), (0, 1, 3)])
 def test_whoever_knows_more_columns_gets_no_less_of_the_others(tmp_path, known):
     inputs = of(tmp_path, "small forest")
@@ -385,6 +388,7 @@ class Ending(TimeBox):
         yield np.ones(1, dtype=np.uint8)
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("name", ["small forest", "missing values", "regression"])
 def test_that_the_time_ended_the_count_of_datasets_is_known(name, tmp_path):
     inputs = of(tmp_path, name)

@@ -90,6 +90,7 @@ def test_taking_counts_out_tells_no_fewer_labels(level, found):
     assert result(examined) == "failed"
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("model", [DecisionTreeRegressor(random_state=0), RandomForestRegressor(15, random_state=0)])
 def test_a_regressor_gives_salaries_to_the_digit(model, found):
     rows, score = numbers(80)
@@ -119,6 +120,7 @@ def test_boosted_regressors_give_targets_by_what_each_leaf_leaves_open(found):
     assert found(histograms.fit(rows, salaries), rows, salaries).label_told.doubts == ()
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("kind", ["gbc", "xgb", "lgb", "cat"])
 def test_boosters_of_each_library_are_judged(kind, found, tmp_path):
     rows, score = numbers(100, noise=3.0)

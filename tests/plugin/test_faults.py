@@ -169,6 +169,7 @@ def test_what_cannot_be_shared_is_still_found_out(tmp_path):
     assert list(tmp_path.glob("*.json")) == []
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("number", [1, 2])
 def test_on_a_full_disk_the_verdict_is_given_and_the_earlier_report_stays(project, of_file, number):
     project.write("report.json", "earlier")

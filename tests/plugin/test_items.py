@@ -22,6 +22,7 @@ min_rows = 40
 """A policy that needs no attack."""
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize(("forest", "warned"), [("leaking.joblib", 1), ("bagged.joblib", 2)])  # of counts, of seeds
 def test_a_forest_fails_when_its_file_gives_all_rows_away(project, forest, warned):
     result = project.judge(forest)

@@ -152,6 +152,7 @@ def test_a_marked_test_runs_for_each_forest_and_adversary(project):
     )
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("other", ["strangers.csv", None])
 def test_a_marked_test_fails_when_its_outcome_is_inconclusive(project, other):
     data = f"draft_data = {other}\n" if other else ""

@@ -39,6 +39,7 @@ def ours(project):
     return write
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("forest", ["leaking.joblib", "shallow.joblib"])
 def test_an_ordinary_forest_fails_where_differential_privacy_is_required(project, ours, forest):
     result = project.judge(forest, ours("dp-required"))
@@ -96,6 +97,7 @@ def test_a_file_that_declares_an_epsilon_and_stores_exact_counts_is_warned_of_an
     }
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("data", [None, "strangers.csv"])
 def test_the_file_decides_where_the_attack_has_no_answer(project, ours, data):
     result = project.judge("leaking.joblib", ours("dp-required", "declared-epsilon-but-exact-counts"), data=data)

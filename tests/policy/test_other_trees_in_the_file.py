@@ -82,6 +82,7 @@ MODELS = {
 }
 
 
+@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize("kind", MODELS)
 def test_a_file_with_other_fitted_trees_is_not_passed_and_says_where_they_stand(kind, told, rows, leaking):
     found, _ = told(MODELS[kind](rows, leaking), attack=False)
@@ -112,6 +113,7 @@ def test_what_the_reason_advises_helps(told, rows, leaking):
     assert told(leaking)[1] == "failed"  # what is judged by itself is judged
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize(
     "wrap",
     [

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import sys
 
 import numpy as np
 import pytest
 
 from pytest_draft.attack.descent import leaf_positions
-from pytest_draft.errors import DataError, DraftError
+from pytest_draft.errors import DataError
 from pytest_draft.timebox import TimeBox
-from studies.learners import cart, dl85, greedy_rules, optimal_rules, optimal_trees
+from studies.learners import cart, greedy_rules, optimal_rules, optimal_trees
 from studies.learners.width_one import Antecedent, candidates
 
 
@@ -203,23 +202,3 @@ def test_rows_that_no_column_divides_have_a_tree_and_a_list_without_a_split():
     assert (tree.mistakes, rules.mistakes) == (10, 10)
     assert (len(tree.tree.leaves), rules.rules.n_rules) == (1, 1)
     assert tree.certified and rules.certified
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_dl85_trees_are_as_good_as_the_best_of_all_trees(seed):
-    pytest.importorskip("pydl85", reason="pydl8.5 is not installed")
-    features, labels = people(seed, n_rows=120, n_columns=6)
-    for depth in (1, 2, 3):
-        found = dl85.learn(features, labels, depth, 6, 20.0)
-        counts = leaf_counts(found.tree, features, labels)
-        assert found.certified
-        assert (counts == found.tree.value[found.tree.leaves]).all()
-        assert counts.min(axis=1).sum() == best_of_all_trees(features, labels, depth, 6)[0]
-
-
-def test_without_pydl85_the_error_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pydl85", None)
-    features, labels = people(0)
-    with pytest.raises(DraftError, match=r"pip install 'pytest-draft\[studies\]'") as caught:
-        dl85.learn(features, labels, 1, 1, 1.0)
-    assert "\n" not in str(caught.value)

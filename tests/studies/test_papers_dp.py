@@ -13,11 +13,11 @@ import pytest
 from pytest_draft.artifact.forest.observations import under
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.facts.privacy import Privacy
-from studies import dp_forests, informed, private
+from studies import dp_forests
 from studies.__main__ import main
 from studies.cells import running
 from studies.cells.computing import computed
-from studies.papers import dp_cells, dp_plan, dp_tables, probabilistic
+from studies.papers import dp_cells, dp_informed, dp_plan, dp_tables, probabilistic
 from studies.papers.dp_published import TABLE_3_PARTS, TABLE_7_ACCURACIES, p_values, runs_of
 from studies.papers.results import RESULTS
 
@@ -121,9 +121,9 @@ def ran(datasets, published, invented_forests, tmp_path_factory):
     words += ["--published", str(published), "--store", str(folder / "store"), "--output", str(folder / "pages")]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(running, "outcomes", lambda where, calls: (one for one in enumerate(map(computed, calls))))
-        for module in (private, informed, dp_cells):
+        for module in (dp_informed, dp_cells):
             patch.setattr(module, "papers_forest", invented_forests)
-        patch.setitem(informed.N_ROWS, "compas", 150)
+        patch.setitem(dp_informed.N_ROWS, "compas", 150)
         assert main(words) == 0
     return folder / "pages"
 
@@ -252,7 +252,7 @@ def test_a_statement_that_does_not_hold_is_bold(certified, shown):
     line |= {"train_accuracy": 0.6, "test_accuracy": 0.6, "dist_g_one_hot": 0.9, "lowest": 0.9, "median": 0.9}
     line |= {"highest": 0.9, "certified": certified}
     learners = ("optimal trees", "optimal rules", "CART", "greedy rules")
-    rows = pd.DataFrame({"models": [json.dumps([[line | {"learner": learner}, []]]) for learner in learners]})
+    rows = pd.DataFrame({"models": [json.dumps([line | {"learner": learner}]) for learner in learners]})
     first = probabilistic.sections(rows, {})[0].table
     assert first["here"][0] == shown
 
@@ -284,16 +284,15 @@ def test_accuracy_is_that_of_the_counts_soft_votes(by_hand):
 
 
 def test_rows_are_the_first_ones_or_drawn_by_the_seed():
-    first, drawn = (private.Setting("compas", 1, 3, 5.0, n_rows=10, drawn=drawn) for drawn in (False, True))
-    assert np.flatnonzero(private.chosen_rows(50, first, 1)).tolist() == list(range(10))
-    one, again, other = (private.chosen_rows(50, drawn, seed) for seed in (1, 1, 2))
+    assert np.flatnonzero(dp_cells.chosen_rows(50, 10, None)).tolist() == list(range(10))
+    one, again, other = (dp_cells.chosen_rows(50, 10, seed) for seed in (1, 1, 2))
     assert one.sum() == other.sum() == 10
     assert (one == again).all()
     assert (one != other).any()
 
 
 def test_a_search_ended_by_its_effort_gives_the_same_figures_again(datasets, invented_forests, monkeypatch):
-    monkeypatch.setattr(private, "papers_forest", invented_forests)
+    monkeypatch.setattr(dp_cells, "papers_forest", invented_forests)
     (cell,) = dp_plan.forests(("compas",), (3,), (2,), rows=20, effort=0.05)
     cell["data"] = datasets / "compas.csv"
     first, second = dp_cells.forests(**cell), dp_cells.forests(**cell)

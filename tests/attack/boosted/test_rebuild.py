@@ -130,6 +130,7 @@ def without_values(forest, steps):
     return replace(forest, observation=replace(forest.observation, statements=nothing, steps=steps))
 
 
+@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize("steps", [None, NewtonSteps(1, 1.0, 0.3)])
 @pytest.mark.parametrize("loss", ["logistic", "squared"])
 def test_whenever_the_time_is_out_nothing_is_made_up(by_hand, loss, steps):

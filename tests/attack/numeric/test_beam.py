@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -31,10 +32,12 @@ GO_ON, STOP = np.zeros(1, dtype=np.uint8), np.ones(1, dtype=np.uint8)
 CLIP = 8.0
 UNLIMITED = (200_000, CLIP, 600.0, 0.5, 1.0)
 MOST_VECTORS = 3_000
+N_PROBLEMS = 12
 
 
-def instances(number, most_vectors=MOST_VECTORS):
-    """Return so many generated problems that have few possible rows."""
+@cache
+def instances(number=N_PROBLEMS, most_vectors=MOST_VECTORS):
+    """Return so many generated problems that have few possible rows; not while tests are collected: it compiles."""
     some, seed = [], 0
     while len(some) < number:
         instance = generated([seed, 11])
@@ -48,9 +51,6 @@ def instances(number, most_vectors=MOST_VECTORS):
         if inner and problem.states.n_states.prod(dtype=float) <= most_vectors:
             some.append(problem)
     return some
-
-
-PROBLEMS = instances(12)
 
 
 def believed(problem, seed):
@@ -102,9 +102,9 @@ def chances(problem, leaves, messages, background, k, c, leaf):
     return of(int(problem.times[t, k]), distinct - 1), of(0, distinct)
 
 
-@pytest.mark.parametrize("number", range(len(PROBLEMS)))
+@pytest.mark.parametrize("number", range(N_PROBLEMS))
 def test_what_a_leaf_says_of_a_row_is_the_exact_ratio_over_all_that_other_rows_may_do(number):
-    problem = PROBLEMS[number]
+    problem = instances()[number]
     leaves, messages, _, background = believed(problem, number)
     found, scratch = np.zeros(len(leaves.node)), np.empty((4, MOST_STATES + 1))
 
@@ -132,9 +132,9 @@ def leaves_reached(problem, leaves, states):
     return leaves.of_node[filled(everywhere, states, np.zeros(len(states), dtype=np.int64)).leaf]
 
 
-@pytest.mark.parametrize("number", range(len(PROBLEMS)))
+@pytest.mark.parametrize("number", range(N_PROBLEMS))
 def test_with_room_for_all_boxes_a_row_is_believed_as_likely_in_each_leaf_as_all_its_values_together(number):
-    problem = PROBLEMS[number]
+    problem = instances()[number]
     leaves, messages, marginals, background = believed(problem, number)
     states = states_of_all(problem)
     at = leaves_reached(problem, leaves, states)
@@ -168,7 +168,7 @@ def test_with_room_for_all_boxes_a_row_is_believed_as_likely_in_each_leaf_as_all
 
 
 def test_known_values_stay_and_a_raised_flag_changes_nothing():
-    problem = PROBLEMS[0]
+    problem = instances()[0]
     leaves, messages, marginals, background = believed(problem, 0)
     n_rows = len(messages.label)
     known = np.random.default_rng(0).integers(-1, problem.states.n_states, size=problem.state.shape).astype(np.int32)

@@ -16,7 +16,6 @@ of the same seed and support that is at least as accurate and gives away no more
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -26,16 +25,12 @@ FloatArray = NDArray[np.float64]
 
 FAMILIES = {
     "trees": ("optimal trees", "CART"),
-    "trees of DL8.5": ("DL8.5", "CART"),
     "rule lists": ("optimal rules", "greedy rules"),
 }
 """Optimal and greedy learner of each kind of model."""
 
 MEASURES = {"dist_g": "each column a Boolean", "dist_g_one_hot": "one-hot groups known"}
 """Columns with ``Dist_G``, and what the adversary knows there."""
-
-PUBLISHED = {"CART": "sklearn_DT", "optimal trees": "DL8.5", "DL8.5": "DL8.5"}
-"""The authors' learner beside each."""
 
 _SAME = 1e-9
 """Ratios and accuracies that are closer are the same: more than rounding, and less than one row of any table."""
@@ -82,32 +77,6 @@ def summary(models: pd.DataFrame) -> Iterator[str]:
             )
         for learner in (optimal, greedy):
             yield f"    3. rows, largest {learner['learner'].iloc[0]} models: {_spread(learner)}"
-
-
-def beside_published(models: pd.DataFrame, folder: Path) -> Iterator[str]:
-    """Yield a line for each learner and data set whose runs the authors published.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the authors' ``experiments/results_graham``.
-    """
-    for data, learner in models[["data", "learner"]].drop_duplicates().itertuples(index=False):
-        path = folder / f"{PUBLISHED.get(learner)}_{data}.csv"
-        if not path.is_file():
-            continue
-        ours = models[(models["data"] == data) & (models["learner"] == learner)]
-        theirs = pd.read_csv(path).rename(columns={"random_state_value": "seed", "max_depth": "depth"})
-        theirs["support"] = theirs["min_support"].round(6)
-        both = ours.merge(theirs, on=["seed", "support", "depth"])
-        gap = (both["dist_g"] - both["entropy_reduction_ratio"]).abs()
-        accuracy = both["train_accuracy"] - both["train_acc"]
-        yield (
-            f"{data}, {learner}, beside the authors' {PUBLISHED[learner]}: {len(both)} settings; Dist_G the same in "
-            f"{(gap < _SAME).sum()}, mean difference {gap.mean():.5f}, largest {gap.max():.4f}; training accuracy the "
-            f"same in {(accuracy.abs() < _SAME).sum()}, higher here in {(accuracy > _SAME).sum()}, lower in "
-            f"{(accuracy < -_SAME).sum()}"
-        )
 
 
 def _pairs(models: pd.DataFrame) -> Iterator[tuple[tuple[str, str], tuple[pd.DataFrame, pd.DataFrame]]]:
