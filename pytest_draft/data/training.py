@@ -22,6 +22,7 @@ from pytest_draft.data.decoding import encoded_names
 from pytest_draft.data.encoding import encode
 from pytest_draft.data.files import IN_MEMORY, parsed, place_of
 from pytest_draft.data.labels import class_indices, target_numbers
+from pytest_draft.data.origin import seen_by
 from pytest_draft.data.tables import Table, is_index, lacking, matched, plain, require_distinct
 from pytest_draft.errors import DataError, LabelError, nearest_of, one_line
 
@@ -237,7 +238,7 @@ def _rows_of_model(data: TrainingData, origin: Origin, model: Model) -> Training
     """Return the rows and labels that a model was trained on, of those of the whole file (`whole_data`)."""
     where = place_of(data.source)
     if origin != ORIGINAL:
-        chosen, labels = origin.of(data.labels, model.classes)
+        chosen, labels = seen_by(origin, data.labels, model.classes)
         rows = data.rows if len(chosen) == data.n_rows else data.rows[chosen]
         rows.flags.writeable = labels.flags.writeable = False
         targets = None if data.targets is None else data.targets[chosen]
