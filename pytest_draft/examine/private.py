@@ -61,7 +61,6 @@ class NoisyCounts(_Private):
 
     Parameters
     ----------
-    inputs : Inputs
     search : Search
         Not used: nothing is searched before `rebuild`.
     """
@@ -165,7 +164,6 @@ class Labels(_Private):
 
     Parameters
     ----------
-    inputs : Inputs
     search : Search
         Not used: nothing is searched before `rebuild`.
     """

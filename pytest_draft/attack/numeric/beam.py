@@ -664,15 +664,10 @@ def believe(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915
 
     Parameters
     ----------
-    nodes : NodeArrays
-    leaves : Leaves
-    marginals : Marginals
-    messages : Messages
     times : ndarray of int32, shape (n_trees, n_rows)
     known : ndarray of int32, shape (n_rows, n_attributes)
         Known states; -1 elsewhere.
     rows : ndarray of int64, shape (n,)
-    fixed_label : bool
     settings : tuple of (int, float, float, float, float)
         Boxes that are kept, clip of the evidence, gap to the best beyond which a box goes, jitter of the trees' order,
         and the power of the evidence: below 1, what all others are believed to be says less.
