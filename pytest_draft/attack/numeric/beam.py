@@ -658,7 +658,7 @@ def _traced(share, order, origin, at_leaf, first, new):  # type: ignore[no-untyp
 @compiled
 def believe(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915
     nodes, leaves, marginals, messages, times, known, rows, fixed_label, settings, step, background, seeds,
-    changed, new_label, drawn, fit, stop,
+    changed, new_label, drawn, stop,
 ):  # fmt: skip
     """Place some rows anew, each given what is believed of all others.
 
@@ -681,9 +681,6 @@ def believe(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915
         others read stays as it was.
     drawn : ndarray of int32, shape (n_drawn, n_rows, n_attributes)
         Written for these rows: states drawn from their boxes.
-    fit : ndarray of float64, shape (n_rows,)
-        Written for these rows: how much likelier all leaves' counts are with the row than without it, as a logarithm,
-        in the mean over what it may be.
     stop : ndarray of uint8, shape (1,)
     """
     width, clip, gap, jitter, power = settings
@@ -739,7 +736,6 @@ def believe(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915
         _all_values(known[k], start, one_hot, missing, (low[0, 0], high[0, 0], may_miss[0, 0], gone[0, 0]))
         n_boxes = 1
         box_weight[0] = 1.0
-        fit[k] = 0.0
         for i in range(n_order):
             t = order[i]
             n, most = 0, 0.0
@@ -756,7 +752,6 @@ def believe(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915
                 if weight[j] >= most * least:
                     leaf_of[kept], box_of[kept], weight[kept] = leaf_of[j], box_of[j], weight[j] / max(most, 1e-300)
                     kept += 1
-            fit[k] += np.log(max(most, 1e-300))
             n_new = _kept(weight, kept, width, random, chosen, chosen_weight)
             for b in range(n_new):
                 j = chosen[b]
@@ -769,7 +764,6 @@ def believe(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915
                 box_weight[b] = chosen_weight[b]
             n_boxes, now = n_new, 1 - now
         total = max(box_weight[:n_boxes].sum(), 1e-300)
-        fit[k] += np.log(total)
         share = box_weight[:n_boxes] / total
         _traced(share, order[:n_order], origin, at_leaf, first, new)
         for i in range(n_order):
