@@ -77,15 +77,6 @@ def snapped(value: float, is_number: bool) -> float:
 
 
 @njit(cache=True, nogil=True, inline="always")
-def snapped_above(threshold: float, is_number: bool) -> float:
-    """Return the largest ``-x`` of an ``x`` above a threshold."""
-    nearest = np.float32(threshold)
-    if nearest <= threshold:
-        nearest = np.nextafter(nearest, np.float32(np.inf))
-    return snapped(-np.float64(nearest), is_number)
-
-
-@njit(cache=True, nogil=True, inline="always")
 def most_beside(threshold: float, other: float, is_number: bool) -> float:
     """Return how large one extreme, ``a`` or ``-b``, can be at most, given how large the other can be.
 

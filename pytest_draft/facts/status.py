@@ -28,7 +28,7 @@ Of a reconstruction:
 
 - ``unique``: residual 0, and proved that the domain allows no other dataset with residual 0;
 - ``consistent``: residual 0;
-- ``optimal``: counts noisy, and proved that no dataset of the domain is likelier;
+- ``optimal``, in reports of earlier versions: counts noisy, and proved that no dataset of the domain is likelier;
 - ``likeliest``: occurrences unknown or counts noisy, and no likelier dataset was found;
 - ``not converged``: a dataset with a residual;
 - ``infeasible``: proved that no dataset of the domain has residual 0;

@@ -47,18 +47,13 @@ def sweep(nodes, attributes, copula, data, times, fixed_label, known, rows, temp
 
     Parameters
     ----------
-    nodes : NodeArrays
-    attributes : Attributes
-    copula : Copula
     data : Dataset
         Changed in place.
     times : ndarray of int32, shape (n_trees, n_rows)
         How often each tree saw each row.
-    fixed_label : bool
     known : ndarray of bool, shape (n_rows, n_attributes)
         Which values stay as they are.
     rows : ndarray of int64, shape (n,)
-    temperature : float
     penalty : float
         Of a split that the rows contradict; 0 leaves these out.
     stop : ndarray of uint8, shape (1,)

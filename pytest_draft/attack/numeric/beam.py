@@ -658,21 +658,16 @@ def _traced(share, order, origin, at_leaf, first, new):  # type: ignore[no-untyp
 @compiled
 def believe(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915
     nodes, leaves, marginals, messages, times, known, rows, fixed_label, settings, step, background, seeds,
-    changed, new_label, drawn, fit, stop,
+    changed, new_label, drawn, stop,
 ):  # fmt: skip
     """Place some rows anew, each given what is believed of all others.
 
     Parameters
     ----------
-    nodes : NodeArrays
-    leaves : Leaves
-    marginals : Marginals
-    messages : Messages
     times : ndarray of int32, shape (n_trees, n_rows)
     known : ndarray of int32, shape (n_rows, n_attributes)
         Known states; -1 elsewhere.
     rows : ndarray of int64, shape (n,)
-    fixed_label : bool
     settings : tuple of (int, float, float, float, float)
         Boxes that are kept, clip of the evidence, gap to the best beyond which a box goes, jitter of the trees' order,
         and the power of the evidence: below 1, what all others are believed to be says less.
@@ -686,9 +681,6 @@ def believe(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915
         others read stays as it was.
     drawn : ndarray of int32, shape (n_drawn, n_rows, n_attributes)
         Written for these rows: states drawn from their boxes.
-    fit : ndarray of float64, shape (n_rows,)
-        Written for these rows: how much likelier all leaves' counts are with the row than without it, as a logarithm,
-        in the mean over what it may be.
     stop : ndarray of uint8, shape (1,)
     """
     width, clip, gap, jitter, power = settings
@@ -744,7 +736,6 @@ def believe(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915
         _all_values(known[k], start, one_hot, missing, (low[0, 0], high[0, 0], may_miss[0, 0], gone[0, 0]))
         n_boxes = 1
         box_weight[0] = 1.0
-        fit[k] = 0.0
         for i in range(n_order):
             t = order[i]
             n, most = 0, 0.0
@@ -761,7 +752,6 @@ def believe(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915
                 if weight[j] >= most * least:
                     leaf_of[kept], box_of[kept], weight[kept] = leaf_of[j], box_of[j], weight[j] / max(most, 1e-300)
                     kept += 1
-            fit[k] += np.log(max(most, 1e-300))
             n_new = _kept(weight, kept, width, random, chosen, chosen_weight)
             for b in range(n_new):
                 j = chosen[b]
@@ -774,7 +764,6 @@ def believe(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915
                 box_weight[b] = chosen_weight[b]
             n_boxes, now = n_new, 1 - now
         total = max(box_weight[:n_boxes].sum(), 1e-300)
-        fit[k] += np.log(total)
         share = box_weight[:n_boxes] / total
         _traced(share, order[:n_order], origin, at_leaf, first, new)
         for i in range(n_order):

@@ -51,7 +51,6 @@ class Beliefs:
                 belief[seen, self.leaves.of_node[at[seen]]] = 1.0
         self._messages = Messages(belief, data.label, np.zeros(table_size), np.zeros((n_leaves, problem.n_classes, 5)))
         self._drawn = np.repeat(data.state[None], BELIEFS.drawn, axis=0)
-        self.fit = np.zeros(n_rows)
         self._marginals = self._learnt()
 
     @staticmethod
@@ -110,7 +109,7 @@ class Beliefs:
             believe(
                 problem.nodes, self.leaves, self._marginals, messages, problem.times, problem.state, rows[here],
                 problem.label_known, settings, BELIEFS.step, background, seeds[here], own, own_label, self._drawn,
-                self.fit, stop,
+                stop,
             )  # fmt: skip
             changed[here], label[here] = own, own_label
 

@@ -14,7 +14,7 @@ from numba import njit
 
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from pytest_draft.artifact.forest.nodes import ForestNodes
-from pytest_draft.attack.best_splits import ROUNDING, most_beside, snapped, snapped_above
+from pytest_draft.attack.best_splits import ROUNDING, float32_at_most, most_beside, snapped
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.redacted import redacted
 from pytest_draft.timebox import TimeBox
@@ -98,40 +98,32 @@ def members_of(parent: IntArray, leaves: IntArray) -> Members:
     return Members(start, rows)
 
 
-def bare_splits(nodes: ForestNodes, tested: IntArray, bound: FloatArray, is_number: bool) -> SplitGroups:
-    """Return what the thresholds of one column say by themselves: left is at most, right is above."""
-    reach = np.empty((2, len(tested), 2))
-    _within_boxes(nodes, tested, bound[0].max(), bound[1].max(), is_number, reach)
-    n = 2 * len(tested)
-    return SplitGroups(
-        np.stack([nodes.left[tested], nodes.right[tested]], axis=1).ravel(),
-        np.tile([0, 1], len(tested)),
-        np.full(n, np.nan),
-        np.zeros(n, np.bool_),
-        reach.reshape(2, n),
-    )
+def bare_splits(
+    nodes: ForestNodes, levels: list[IntArray], tested: IntArray, bound: FloatArray, is_number: bool
+) -> SplitGroups:
+    """Return what the thresholds of one column say by themselves: left is at most, right is above.
 
-
-@njit(cache=True, nogil=True)
-def _within_boxes(
-    nodes: ForestNodes, tested: IntArray, high: float, negative_low: float, is_number: bool, reach: FloatArray
-) -> None:
-    """Fill in the extremes' bounds, shape (2, n, 2), by the thresholds on the way to each node."""
-    for i in range(len(tested)):
-        feature = nodes.feature[tested[i]]
-        upper, negative_lower = high, negative_low
-        child, node = tested[i], nodes.parent[tested[i]]
-        while node >= 0:
-            if nodes.feature[node] == feature:
-                if nodes.left[node] == child:
-                    upper = min(upper, snapped(nodes.threshold[node], is_number))
-                else:
-                    negative_lower = min(negative_lower, snapped_above(nodes.threshold[node], is_number))
-            child, node = node, nodes.parent[node]
-        reach[0, i, 0] = min(upper, snapped(nodes.threshold[tested[i]], is_number))
-        reach[1, i, 0] = negative_lower
-        reach[0, i, 1] = min(negative_lower, snapped_above(nodes.threshold[tested[i]], is_number))
-        reach[1, i, 1] = upper
+    Parameters
+    ----------
+    levels : list of ndarray of int64
+        The nodes of each depth.
+    tested : ndarray of int64, shape (n,)
+        The nodes that test the column.
+    """
+    below = float32_at_most(nodes.threshold[tested])
+    above = -np.nextafter(below.astype(np.float32), np.float32(np.inf)).astype(np.float64)
+    limit = np.full((2, len(nodes.left)), np.inf)
+    limit[:, tested] = np.floor((below, above)) if is_number else (below, above)
+    inside = np.repeat(bound.max(axis=1)[:, None], len(nodes.left), axis=1)
+    for level in levels:
+        inner = level[nodes.left[level] >= 0]
+        left, right = nodes.left[inner], nodes.right[inner]
+        inside[:, left] = inside[:, right] = inside[:, inner]
+        inside[0, left] = np.minimum(inside[0, left], limit[0, inner])
+        inside[1, right] = np.minimum(inside[1, right], limit[1, inner])
+    group, n = np.stack([nodes.left[tested], nodes.right[tested]], axis=1), 2 * len(tested)
+    reach = np.stack([inside[:, group[:, 0]], inside[::-1, group[:, 1]]], axis=2).reshape(2, n)
+    return SplitGroups(group.ravel(), np.tile([0, 1], len(tested)), np.full(n, np.nan), np.zeros(n, np.bool_), reach)
 
 
 def with_extremes(

@@ -268,8 +268,6 @@ def follow(seed, grown, splitter, width, floor, most, stop):  # type: ignore[no-
     ----------
     seed : int
         The generator's first state.
-    grown : Grown
-    splitter : Splitter
     width : int
         Most states that are kept at a node.
     floor : float

@@ -48,7 +48,6 @@ def on_grid(threshold, raw, least, most, scale):  # type: ignore[no-untyped-def]
 
     Parameters
     ----------
-    threshold : float
     raw : int
         The draw behind it.
     least, most : float

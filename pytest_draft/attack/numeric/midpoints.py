@@ -94,10 +94,10 @@ def propagate_thresholds(
     may_miss = domain.by_column(lambda attribute: attribute.missing)
     bound = np.repeat(domain.reach[:, :, None], n_rows, axis=2)  # of x and -x, from above
     n_compared = n_rows if n_rows <= _MOST_COMPARED else 0
-    columns = []
+    columns, levels = [], nodes.levels()
     for f in range(domain.n_columns):
         tested = np.flatnonzero(nodes.feature == f)
-        splits = bare_splits(nodes, tested, bound[f], bool(is_number[f]))
+        splits = bare_splits(nodes, levels, tested, bound[f], bool(is_number[f]))
         if not may_miss[f]:
             if best:
                 threshold = np.where(is_midpoint[tested], nodes.threshold[tested], np.nan)

@@ -132,7 +132,7 @@ class BeliefParameters:
 
 @dataclass(frozen=True)
 class AgreementParameters:
-    """How samples become one guess (`agreement`)."""
+    """How samples become one guess (`rebuild`)."""
 
     most_rows: int = 1_000
     """Most rows that are matched: a matching takes the third power of their number."""

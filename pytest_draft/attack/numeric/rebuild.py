@@ -1,7 +1,7 @@
 """The attack on numeric and mixed data: in goes a `NumericProblem`, out comes a `Reconstruction`.
 
 Several chains anneal from random starts (`chain`), each with a prior that it learns on the way (`prior`); what they
-visit when they are cold are samples, and the guess is the dataset that is closest to all of them (`agreement`). How
+visit when they are cold are samples, and the guess is the dataset that is closest to all of them. How
 strong the prior is, is chosen by the file itself: by how well short runs foresee the counts of trees that they were not
 shown. Where a regressor's targets tell which row is in which leaf, there is nothing to search: the guess follows from
 `ValueBounds`.
@@ -11,23 +11,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_draft.arrays import BoolArray, Int32Array
-from pytest_draft.attack.numeric.agreement import agreed, encoded_rows, guessed
+from pytest_draft.arrays import BoolArray, FloatArray, Int32Array
 from pytest_draft.attack.numeric.beliefs import Beliefs
 from pytest_draft.attack.numeric.chain import AnnealingChain, Window, best_of, random_start, units_of_a_sweep
 from pytest_draft.attack.numeric.dataset import NONE, Dataset, NodeArrays, fill, tested
 from pytest_draft.attack.numeric.energy import missed
 from pytest_draft.attack.numeric.midpoints import ValueBounds
-from pytest_draft.attack.numeric.parameters import ANNEALING, BELIEFS, PILOT
+from pytest_draft.attack.numeric.parameters import AGREEMENT, ANNEALING, BELIEFS, PILOT
 from pytest_draft.attack.numeric.prior import Prior
 from pytest_draft.attack.numeric.problem import NumericProblem
 from pytest_draft.attack.numeric.states import attribute_states
 from pytest_draft.attack.search import Search
 from pytest_draft.facts.reconstruction import Reconstruction
+from pytest_draft.matching import assigned, distances_of
 
 
 def rebuild_numeric(problem: NumericProblem, search: Search) -> Reconstruction:
@@ -79,7 +80,7 @@ def rebuild_numeric(problem: NumericProblem, search: Search) -> Reconstruction:
     search.clock.note("residual", residual)
     figures["sweeps"] = float(sum(chain.sweeps for chain in chains))
     with search.clock("agree"):
-        guess, n_samples = agreed(problem, best, chains, beliefs, np.random.default_rng([search.seed, 23]))
+        guess, n_samples = _agreed(problem, best, chains, beliefs, np.random.default_rng([search.seed, 23]))
     figures["samples"] = float(n_samples)
     n = problem.n_unknown
     free = ~tested(problem.nodes, best.attributes, _with_rows(best.data, state, label), problem.times)[:n]
@@ -91,7 +92,7 @@ def rebuild_numeric(problem: NumericProblem, search: Search) -> Reconstruction:
     return Reconstruction(
         status="consistent" if residual == 0 else "not converged",
         rows=guess,
-        consistent=encoded_rows(problem, guessed(problem, state[:n])),
+        consistent=_encoded_rows(problem, _guessed(problem, state[:n])),
         labels=label[:n].astype(np.int64),
         cells=None,
         free=free,
@@ -119,7 +120,7 @@ def _from_bounds(
         if attribute.kind != "one-hot":
             low, high = bounds.lower[:, columns[0]], bounds.upper[:, columns[0]]
             middle[:, a] = np.clip(problem.states.rounded(a, (low + high) / 2), low, high)
-    rows = encoded_rows(problem, middle)
+    rows = _encoded_rows(problem, middle)
     unbounded = np.ptp(np.stack([bounds.lower, bounds.upper]), axis=0) == problem.domain.ranges
     residual = _missed_counts(problem, rows)
     return Reconstruction(
@@ -263,3 +264,117 @@ def uninformed_prior(problem: NumericProblem) -> Prior:
         base.append(share / share.sum())
         smooth.append(attribute.kind == "numeric" and not attribute.missing)
     return Prior(0.0, tuple(base), tuple(smooth))
+
+
+def _agreed(
+    problem: NumericProblem,
+    best: AnnealingChain,
+    chains: Sequence[AnnealingChain],
+    beliefs: Sequence[Beliefs],
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.float32], int]:
+    """Return the dataset that is closest to all samples, after matching rows to rows, and how many samples that were.
+
+    The error is measured after a matching, so that the median of what each row was is not the best guess: it draws
+    rows together. Each round matches every sample to the guess, and takes the median of what was matched to each row.
+    Of very many rows, or such that the adversary knows something of, each is taken for itself; where nothing tells them
+    apart, of the best chain only. Where rows were placed by a beam, a part of the samples is drawn from that: chains
+    that begin there are surer of themselves than they are right. Where several rows are in one interval, they are
+    spread over it: all in its middle would be farther away.
+    """
+    n = problem.n_unknown
+    together = n <= AGREEMENT.most_rows and not (problem.state[:n] >= 0).any()
+    n_samples = int(np.clip(AGREEMENT.cubes / n**3, *AGREEMENT.n_samples))
+    drawn = []
+    for chain in chains:
+        if chain is best or problem.ordered or together:
+            kept = np.unique(np.linspace(0, len(chain.samples) - 1, max(1, n_samples // len(chains))).round())
+            drawn += [_spread(problem, chain.samples[int(i)], rng) for i in kept]
+    if beliefs:
+        n_drawn = max(1, round(len(drawn) * AGREEMENT.of_beliefs / (1 - AGREEMENT.of_beliefs)))
+        drawn += [_spread(problem, beliefs[i % len(beliefs)].draw(rng)[0][:n], rng) for i in range(n_drawn)]
+    guess = _median(problem, drawn) if problem.ordered or not together else _middle(problem, best_of(best)[1][:n])
+    for _ in range(AGREEMENT.rounds if together else 0):
+        place = _scaled(problem, guess)
+        partner = [assigned(distances_of(place, _scaled(problem, one))) for one in drawn]
+        guess = _median(problem, [one[of_row] for one, of_row in zip(drawn, partner, strict=True)])
+    for a, attribute in enumerate(problem.domain.attributes):
+        if attribute.kind != "one-hot":
+            guess[:, a] = problem.states.rounded(a, guess[:, a])
+    return _encoded_rows(problem, guess), len(drawn)
+
+
+def _median(problem: NumericProblem, drawn: Sequence[FloatArray]) -> FloatArray:
+    """Return the median of each attribute of each row, missing where it mostly is; without an order the commonest."""
+    middle = np.empty_like(drawn[0])
+    for a, attribute in enumerate(problem.domain.attributes):
+        of_attribute = np.stack([values[:, a] for values in drawn])
+        if attribute.kind not in ("numeric", "ordinal"):
+            middle[:, a] = _commonest(of_attribute)
+            continue
+        if not attribute.missing:
+            middle[:, a] = np.median(of_attribute, axis=0)
+            continue
+        missing = np.isnan(of_attribute).mean(axis=0) > 0.5
+        middle[~missing, a] = np.nanmedian(of_attribute[:, ~missing], axis=0)
+        middle[missing, a] = np.nan
+    return middle
+
+
+def _scaled(problem: NumericProblem, middle: FloatArray) -> FloatArray:
+    """Return encoded rows in units of the ranges; what is missing lies outside."""
+    ranges = problem.domain.ranges
+    rows: FloatArray = _encoded_rows(problem, middle) / np.where(ranges > 0, ranges, 1.0)
+    return np.where(np.isnan(rows), np.nanmin(rows, axis=0, initial=0.0) - 1, rows)
+
+
+def _commonest(values: FloatArray) -> FloatArray:
+    """Return the commonest value of each row, shape (n_rows,), of samples of shape (n_samples, n_rows)."""
+    ordered = np.sort(values, axis=0)
+    result: FloatArray = ordered[0].copy()
+    most = times = np.ones(values.shape[1], dtype=np.int64)
+    for before, here in pairwise(ordered):
+        times = np.where((here == before) | (np.isnan(here) & np.isnan(before)), times + 1, 1)
+        result, most = np.where(times > most, here, result), np.maximum(times, most)
+    return result
+
+
+def _middle(problem: NumericProblem, state: Int32Array) -> FloatArray:
+    """Return the middle of each state, shape (n_rows, n_attributes)."""
+    return np.stack([middle[state[:, a]] for a, middle in enumerate(problem.states.middle)], axis=1)
+
+
+def _spread(problem: NumericProblem, state: Int32Array, rng: np.random.Generator) -> FloatArray:
+    """Return a value of each state, evenly spread over the interval where several rows are in one."""
+    values = _middle(problem, state)
+    for a, attribute in enumerate(problem.domain.attributes):
+        if attribute.kind != "numeric":
+            continue
+        here = state[:, a]
+        order = rng.permutation(len(here))
+        order = order[np.argsort(here[order], kind="stable")]
+        first = np.searchsorted(here[order], here[order])
+        share = (np.arange(len(here)) - first + 0.5) / np.bincount(here)[here[order]]
+        low, high = problem.states.low[a][here[order]], problem.states.high[a][here[order]]
+        values[order, a] = low + (high - low) * share
+    return values
+
+
+def _guessed(problem: NumericProblem, state: Int32Array) -> FloatArray:
+    """Return a value that each state holds, shape (n_rows, n_attributes)."""
+    values = _middle(problem, state)
+    for a, attribute in enumerate(problem.domain.attributes):
+        if attribute.kind == "numeric":
+            values[:, a] = problem.states.guess(a, state[:, a].astype(np.int64))
+    return values
+
+
+def _encoded_rows(problem: NumericProblem, values: FloatArray) -> NDArray[np.float32]:
+    """Return encoded rows, known values as they are; of a one-hot group, the value is the column's position."""
+    rows = np.zeros((len(values), problem.domain.n_columns), dtype=np.float32)
+    for a, attribute in enumerate(problem.domain.attributes):
+        if attribute.kind == "one-hot":
+            rows[:, list(attribute.columns)] = attribute.encoded(values[:, a].astype(np.int64))
+        else:
+            rows[:, attribute.columns[0]] = values[:, a]
+    return np.where(np.isnan(problem.given), rows, problem.given)

@@ -204,16 +204,12 @@ class KnownPopulation:
         return cls(shape, values, entry, np.stack([_blurred(times, shape, rate) for rate in RATES]))
 
     def without(self, row: int) -> FloatArray:
-        """Return the distribution that all rows but one support.
+        """Return the distribution that all rows but one support, shape (n_vectors, n_classes).
 
         Parameters
         ----------
         row : int
             Position of the row that is left out.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_vectors, n_classes)
         """
         n_others = len(self.entry) - 1
         own = [_kernel(self.values[row], self.shape, rate) for rate in RATES]

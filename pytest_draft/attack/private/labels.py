@@ -199,7 +199,6 @@ def _sweep(  # noqa: PLR0912
         Random numbers between 0 and 1.
     bounds : ndarray of int64, shape (n_rows, 2)
         The leaves of each row's tree.
-    published : LeafLabels
     urns : _Urns
         Changed.
     leaf, label, value : ndarray of int64, shapes (n_rows,), (n_rows,) and (n_rows, n_attributes)

@@ -55,10 +55,6 @@ class CountNoise:
         released : ndarray of int64
         true : ndarray of int64
             At least 0.
-
-        Returns
-        -------
-        ndarray of float64
         """
         return self._log_mass(released - true, released)
 

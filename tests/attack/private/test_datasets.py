@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from pytest_draft.artifact.forest.observations import ClassCounts, under
+from pytest_draft.artifact.forest.observations import ClassCounts
 from pytest_draft.attack.compiled_trees import Walks, leaves_of
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.private.noise import CountNoise
@@ -29,7 +29,6 @@ from pytest_draft.attack.rows.posterior import open_attributes, sample_posterior
 from pytest_draft.attack.search import Search
 from pytest_draft.domain import declared
 from pytest_draft.errors import InfeasibleError, NotCoveredError, OutOfTimeError
-from pytest_draft.facts.privacy import Privacy
 from pytest_draft.progress import StageClock
 from pytest_draft.timebox import TimeBox
 
@@ -44,35 +43,6 @@ MIXED = declared(
 )
 TINY = declared(["a", "b"], {"a": {"kind": "binary"}, "b": {"kind": "binary"}}, "test")
 N_CLASSES = 2
-
-
-def random_tree(rng, domain, depth):
-    if depth == 0:
-        return [0, 0]
-    column = int(rng.integers(domain.n_columns))
-    threshold = float(rng.choice([1.5, 2.5, 3.5])) if domain.columns[column] == "children" else 0.5
-    return (column, threshold, random_tree(rng, domain, depth - 1), random_tree(rng, domain, depth - 1))
-
-
-@pytest.fixture(scope="module")
-def released(by_hand):
-    """Return a function that makes a forest which releases noisy counts of some rows."""
-
-    def forest(domain, rows, labels, *, seed=0, scale=1.0, rounding="sum", mechanism="laplace", n_trees=3, depth=2):
-        rng = np.random.default_rng(seed)
-        bare = by_hand(domain.n_columns, *(random_tree(rng, domain, depth) for _ in range(n_trees)))
-        trees = []
-        for tree in bare.trees:
-            counts = np.zeros((len(tree.leaves), N_CLASSES))
-            np.add.at(counts, (leaf_positions(tree, np.ascontiguousarray(rows.T)), labels), 1)
-            noise = (rng.laplace if mechanism == "laplace" else rng.normal)(scale=scale, size=counts.shape)
-            value = np.zeros((tree.n_nodes, N_CLASSES))
-            value[tree.leaves] = np.trunc(counts + noise) if rounding == "sum" else counts + np.trunc(noise)
-            trees.append(replace(tree, value=value))
-        privacy = Privacy(mechanism, n_trees / scale, 0.0 if mechanism == "laplace" else 1e-5, scale, rounding)
-        return replace(bare, trees=tuple(trees), n_samples=None, observation=under(privacy))
-
-    return forest
 
 
 def drawn(domain, n_rows, seed=0):
@@ -109,11 +79,12 @@ def test_values_are_those_that_encode_the_rows(released):
     assert (values_of(MIXED, rows, [1])[:, [0, 2]] == -1).all()
 
 
-def test_open_attributes_are_those_that_no_tree_tests_however_many_there_are(by_hand):
+def test_open_attributes_are_those_that_no_tree_tests_however_many_there_are(released):
     columns = [f"c{index}" for index in range(80)]
     domain = declared(columns, {name: {"kind": "binary"} for name in columns}, "test")
     rng = np.random.default_rng(0)
-    forest = by_hand(80, *(random_tree(rng, domain, 4) for _ in range(12)))
+    rows = rng.integers(0, 2, (5, 80)).astype(np.float32)
+    forest = released(domain, rows, np.zeros(5, np.int64), n_trees=12, depth=4)
     value = rng.integers(0, 2, (30, 80)).astype(np.int32)
     tested = np.zeros(value.shape, bool)
     for tree in forest.trees:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import partial
 from itertools import product
 
 import numpy as np
 import pytest
 
-from pytest_draft.artifact.forest.observations import under
+from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.groups import Groups, KnownRows, KnownValues
 from pytest_draft.attack.private.informed import KnownPopulation, _least_error, guess_alone, noisy_score
 from pytest_draft.attack.private.noise import CountNoise
 from pytest_draft.domain import declared
 from pytest_draft.errors import InfeasibleError, NotCoveredError, OutOfTimeError
-from pytest_draft.facts.privacy import Privacy
 from pytest_draft.timebox import TimeBox
 
 SPEC = {
@@ -41,47 +40,16 @@ def people(n_rows, seed=0):
     return rows, (kind + (rng.random(n_rows) < 0.1)) % 2
 
 
-def leaf_of(tree, row):
-    """Return the position of a row's leaf among a tree's leaves, walked node by node."""
-    node = 0
-    while tree.left[node] >= 0:
-        node = (tree.left if row[tree.feature[node]] <= tree.threshold[node] else tree.right)[node]
-    return int(np.searchsorted(tree.leaves, node))
-
-
 def counts_of(tree, rows, labels):
     table = np.zeros((len(tree.leaves), N_CLASSES), np.int64)
-    for row, label in zip(rows, labels, strict=True):
-        table[leaf_of(tree, row), label] += 1
+    np.add.at(table, (leaf_positions(tree, np.ascontiguousarray(rows.T)), labels), 1)
     return table
 
 
-def random_tree(rng, depth):
-    if depth == 0:
-        return [0, 0]
-    column = int(rng.integers(DOMAIN.n_columns))
-    threshold = float(rng.choice([1.5, 2.5, 3.5])) if column == 4 else 0.5
-    return (column, threshold, random_tree(rng, depth - 1), random_tree(rng, depth - 1))
-
-
 @pytest.fixture(scope="module")
-def released(by_hand):
-    """Return a function that makes a forest which releases noisy counts of some rows."""
-
-    def forest(rows, labels, seed=0, scale=1.0, rounding="sum", mechanism="laplace", n_trees=8, depth=4):
-        rng = np.random.default_rng(seed)
-        bare = by_hand(DOMAIN.n_columns, *(random_tree(rng, depth) for _ in range(n_trees)))
-        trees = []
-        for tree in bare.trees:
-            counts = counts_of(tree, rows, labels)
-            noise = (rng.laplace if mechanism == "laplace" else rng.normal)(scale=scale, size=counts.shape)
-            value = np.zeros((tree.n_nodes, N_CLASSES))
-            value[tree.leaves] = np.trunc(counts + noise) if rounding == "sum" else counts + np.trunc(noise)
-            trees.append(replace(tree, value=value))
-        privacy = Privacy(mechanism, n_trees / scale, 0.0 if mechanism == "laplace" else 1e-5, scale, rounding)
-        return replace(bare, trees=tuple(trees), n_samples=None, observation=under(privacy))
-
-    return forest
+def released(released):
+    """Return a function that makes a forest which releases noisy counts of some rows of `DOMAIN`."""
+    return partial(released, DOMAIN, n_trees=8, depth=4)
 
 
 def known(rows, labels, n_trees=1):
@@ -229,7 +197,7 @@ def test_what_is_believed_is_as_often_right(released):
     for seed in range(6):
         rows, labels = people(300, seed)
         unknown = np.arange(0, 300, 4)
-        found = guesses(released(rows, labels, seed, scale=1.0), rows, labels, unknown)
+        found = guesses(released(rows, labels, seed=seed, scale=1.0), rows, labels, unknown)
         chance += found.chance.tolist()
         right += (found.likeliest == rows[unknown]).all(axis=1).tolist()
         truth, majority = rows[unknown], (rows.mean(axis=0) > 0.5).astype(np.float32)
