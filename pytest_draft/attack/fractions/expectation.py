@@ -47,9 +47,6 @@ class Expected:
     rows: FloatArray
     """Shape (n_vectors, n_classes)."""
 
-    def __repr__(self) -> str:
-        return f"<Expected: {len(self.value)} vectors>"
-
     def drawn(self, n_rows: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
         """Return vectors and classes of so many rows: systematic rounding of what is expected."""
         flat = self.rows.ravel()
