@@ -80,6 +80,7 @@ def leaf_positions(tree: Tree, columns: NDArray[np.floating[Any]]) -> Int32Array
     return position[descend(tree, columns)].astype(np.int32)
 
 
+@redacted
 class SentDown(NamedTuple):
     """Vectors that have gone down a tree."""
 
@@ -92,9 +93,6 @@ class SentDown(NamedTuple):
     """
     takers: IntArray
     """Shape (n_nodes, 2). How many vectors have it."""
-
-    def __repr__(self) -> str:
-        return f"SentDown({len(self.node)} vectors, not shown)"
 
 
 def sent_down(

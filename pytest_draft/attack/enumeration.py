@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -383,17 +382,6 @@ class _Survivors:
         return equal_columns(marks)[1]
 
 
-@njit(cache=True, nogil=True)
 def _only_bits(table: NDArray[np.uint8], kept: IntArray) -> NDArray[np.uint8]:
-    """Return some of the packed bits of the last axis; unpacked, the table would be eight times larger."""
-    result = np.zeros((*table.shape[:2], (len(kept) + 7) // 8), dtype=np.uint8)
-    byte, shift = (kept >> 3).astype(np.int32), (7 - (kept & 7)).astype(np.int32)
-    for g in range(table.shape[0]):
-        for c in range(table.shape[1]):
-            bits, packed = table[g, c], result[g, c]
-            for last in range(0, len(kept), 8):
-                eight = 0
-                for place in range(last, min(last + 8, len(kept))):
-                    eight |= ((bits[byte[place]] >> shift[place]) & 1) << (7 - (place - last))
-                packed[last >> 3] = eight
-    return result
+    """Return some of the packed bits of the last axis, group by group: the whole, unpacked, is eight times larger."""
+    return np.stack([np.packbits(np.unpackbits(bits, axis=1)[:, kept], axis=1) for bits in table])

@@ -24,9 +24,6 @@ class KnownValues:
     of_group: NDArray[np.float32]
     """Shape (n_groups, len(columns)). What the rows of each group hold there."""
 
-    def __repr__(self) -> str:
-        return f"KnownValues({len(self.attributes)} attributes, values not shown)"
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KnownRows:
@@ -40,9 +37,6 @@ class KnownRows:
     """Shape (n_trees, n_rows). How often each tree saw each row, as far as the adversary knows: ones where the
     occurrences are unknown.
     """
-
-    def __repr__(self) -> str:
-        return f"KnownRows({len(self.rows)} rows, values not shown)"
 
     def at_leaves(self, tree: Tree, times: IntArray, n_classes: int) -> IntArray:
         """Return how often each leaf of a tree holds each class when each row is counted some times.
@@ -80,9 +74,6 @@ class Groups:
     def __post_init__(self) -> None:
         # one order in memory: numba compiles each function once more for any other
         object.__setattr__(self, "weight", np.ascontiguousarray(self.weight))
-
-    def __repr__(self) -> str:
-        return f"Groups({self.n_rows} rows, {self.n_groups} groups, {self.values}, {self.known})"
 
     @property
     def n_groups(self) -> int:

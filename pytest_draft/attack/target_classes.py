@@ -56,9 +56,6 @@ class TargetCounts:
     known: tuple[BoolArray, ...]
     """Each of shape (n_nodes,). By tree, where they are known."""
 
-    def __repr__(self) -> str:
-        return f"TargetCounts({len(self.targets)} targets, values not shown)"
-
     @property
     def complete(self) -> bool:
         """Whether they are known everywhere."""

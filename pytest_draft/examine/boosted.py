@@ -16,6 +16,7 @@ from pytest_draft.data import TrainingData
 from pytest_draft.errors import DataError, InfeasibleError, NotCoveredError
 from pytest_draft.evaluate.identity import identify_boosted
 from pytest_draft.examine.attack import Attack, Shortfall, off_by
+from pytest_draft.examine.informed import InformedAttack
 from pytest_draft.examine.inputs import Inputs
 from pytest_draft.examine.limits import TimeLimits
 from pytest_draft.facts.adversary import Adversary
@@ -50,25 +51,6 @@ def _without_classes(data: TrainingData) -> TrainingData:
     return replace(data, labels=np.zeros_like(data.labels))
 
 
-def counted_by_all(inputs: Inputs) -> Inputs:
-    """Return the inputs of an attack by somebody who knows all rows but one, with counts in place of sums.
-
-    Each sum leaves, given all other rows, what the one row adds: so the leaf and the class that counts tell.
-
-    Raises
-    ------
-    InfeasibleError
-        Where the rows are not those that the trees were trained on.
-    """
-    data = inputs.data
-    if data is None:
-        raise ValueError("nobody knows rows that are not given")
-    counted = counted_by(inputs.forest, data.rows, data.labels)
-    if counted is None:
-        raise InfeasibleError
-    return replace(inputs, model=counted)
-
-
 class _Boosted(Attack):
     """What the attacks on boosted trees have in common."""
 
@@ -82,14 +64,9 @@ class _Boosted(Attack):
 
 
 class InformedOfBoosted(_Boosted):
-    """The attack of somebody who knows all rows but one.
+    """The attack of somebody who knows all rows but one, with counts in place of sums.
 
-    Parameters
-    ----------
-    inputs : Inputs
-        Of boosted trees.
-    attack : callable
-        Makes the attack on the counts of all rows.
+    Each sum leaves, given all other rows, what the one row adds: so the leaf and the class that counts tell.
 
     Raises
     ------
@@ -97,17 +74,22 @@ class InformedOfBoosted(_Boosted):
         Where the rows are not those that the trees were trained on.
     """
 
-    def __init__(self, inputs: Inputs, search: Search, attack: AttackOf) -> None:
+    def __init__(self, inputs: Inputs, search: Search) -> None:
         super().__init__(inputs)
-        self._attack = attack(counted_by_all(inputs), search)
+        if inputs.data is None:
+            raise ValueError("nobody knows rows that are not given")
+        counted = counted_by(inputs.forest, inputs.data.rows, inputs.data.labels)
+        if counted is None:
+            raise InfeasibleError
+        self._attack = InformedAttack(replace(inputs, model=counted), search)
 
     def rebuild(self, search: Search) -> Reconstruction:
         """Rebuild each row from all others."""
         return self._attack.rebuild(search)
 
     def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Shortfall:
-        """Say what it has not reached."""
-        return self._attack.shortfall(data, reconstruction, limits)
+        """Say nothing: no search is left to end."""
+        return Shortfall()
 
 
 class RowNumbersAlone(_Boosted):

@@ -63,9 +63,6 @@ class Opened:
     refused: Exception | None = None
     """Why there is no more than that."""
 
-    def __repr__(self) -> str:
-        return f"Opened({self.artifact.holds})"
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Inputs:
@@ -97,9 +94,6 @@ class Inputs:
             raise ValueError("side knowledge and a holdout need training data")
         if self.data is not None and self.data.rows.shape[1] != self.domain.n_columns:
             raise ValueError(f"{self.data.rows.shape[1]} columns, and {self.domain.n_columns} in the domain")
-
-    def __repr__(self) -> str:
-        return f"Inputs({self.case.artifact!r}, {self.domain})"
 
     @property
     def forest(self) -> Forest:

@@ -27,7 +27,6 @@ from pytest_draft.examine.boosted import (
     BoostedAttack,
     InformedOfBoosted,
     RowNumbersAlone,
-    counted_by_all,
     of_row_numbers,
 )
 from pytest_draft.examine.counted import Counted, CountedStates
@@ -104,9 +103,7 @@ def _(observation: NodeCounts, inputs: Inputs) -> Kind:
 @kind_by.register
 def _(observation: BoostedSums, inputs: Inputs) -> Kind:
     if _is_informed(inputs):
-        counted = counted_by_all(inputs)
-        attack = kind_by(counted.forest.observation, counted).attack
-        return Kind(partial(InformedOfBoosted, attack=attack))
+        return Kind(InformedOfBoosted)
     if inputs.knowledge is not None:
         return _of_row_numbers(inputs, "which is not covered with side knowledge")
     if is_numeric(inputs.domain):

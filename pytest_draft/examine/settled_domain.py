@@ -32,9 +32,6 @@ class Settled:
     repeats: Repeats | None = None
     """Columns that are left out because others determine them; None where there are none."""
 
-    def __repr__(self) -> str:
-        return f"Settled({self.domain})"
-
 
 def settle(artifact: Artifact, data: TrainingData | None, case: Case, record: FlowRecord) -> Settled:
     """Return what a row can be, and turn what is not written as indicators into such.

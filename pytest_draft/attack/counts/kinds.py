@@ -36,9 +36,6 @@ class Kinds:
     """`counts` and `distinct`, shape (n_leaves * n_classes,) and (n_leaves,): what was observed."""
     n_classes: int
 
-    def __repr__(self) -> str:
-        return f"Kinds({self.n_rows} rows, {len(self.entries)} kinds)"
-
     @classmethod
     def of(cls, problem: Problem) -> Kinds:
         """Return the kinds of a problem whose occurrences are known.

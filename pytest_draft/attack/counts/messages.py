@@ -199,15 +199,11 @@ class _Messages:
         return Believed(chosen, kinds.missed(chosen), self._unexplained() / self._first, self._richness)
 
 
-@njit(cache=True, nogil=True)
 def _likeliest(belief: FloatArray, place: IntArray, first: IntArray) -> IntArray:
-    chosen = np.empty(len(first), dtype=np.int64)
-    for i in range(len(first)):
-        best = place[i]
-        for j in range(place[i], place[i + 1]):
-            if belief[j] > belief[best]:
-                best = j
-        chosen[i] = first[i] + best - place[i]
+    """Return the candidate of each row that is believed most, of equal ones the first."""
+    largest = np.flatnonzero(belief == np.repeat(np.maximum.reduceat(belief, place[:-1]), np.diff(place)))
+    row, one = np.unique(np.searchsorted(place, largest, side="right") - 1, return_index=True)
+    chosen: IntArray = first[row] + largest[one] - place[row]
     return chosen
 
 

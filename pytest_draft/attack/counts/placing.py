@@ -202,21 +202,11 @@ class PlacingChain:
             self.best, self.missed_least = self.chosen.copy(), missed
 
 
-@njit(cache=True, nogil=True)
 def _drawn(first: IntArray, last: IntArray, of_candidate: Int32Array, share: FloatArray, level: FloatArray) -> IntArray:
-    chosen = np.empty(len(first), dtype=np.int64)
-    for i in range(len(first)):
-        total = 0.0
-        for k in range(first[i], last[i]):
-            total += share[of_candidate[k]]
-        left = level[i] * total
-        chosen[i] = last[i] - 1
-        for k in range(first[i], last[i]):
-            left -= share[of_candidate[k]]
-            if left < 0:
-                chosen[i] = k
-                break
-    return chosen
+    """Return a candidate of each row, drawn by the shares of their kinds."""
+    total = np.concatenate([[0.0], np.cumsum(share[of_candidate])])
+    drawn = np.searchsorted(total[1:], total[first] + level * (total[last] - total[first]), side="right")
+    return np.clip(drawn, first, last - 1).astype(np.int64)
 
 
 @njit(cache=True, nogil=True)

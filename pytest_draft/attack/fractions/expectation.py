@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from pytest_draft.arrays import FloatArray, Int32Array, IntArray
+from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from pytest_draft.attack.compiled_trees import leaves_of
-from pytest_draft.attack.fractions.likelihood import OutputEvidence, drawn_score
+from pytest_draft.attack.fractions.likelihood import LABEL, PURE, OutputEvidence, drawn_score
 from pytest_draft.attack.rows.evidence import LeafModel
 from pytest_draft.attack.search import Search
 
@@ -46,9 +46,6 @@ class Expected:
     """Shape (n_vectors, n_trees)."""
     rows: FloatArray
     """Shape (n_vectors, n_classes)."""
-
-    def __repr__(self) -> str:
-        return f"<Expected: {len(self.value)} vectors>"
 
     def drawn(self, n_rows: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
         """Return vectors and classes of so many rows: systematic rounding of what is expected."""
@@ -108,27 +105,14 @@ def _step(leaf, expected, factor, next_rows, power, n_rows, size_free):  # type:
                     next_rows[leaf[v, t] * n_classes + c] += expected[v, c]
 
 
-@njit(cache=True, nogil=True)
-def _possible(evidence, leaf, n_classes):  # type: ignore[no-untyped-def]
+def _possible(evidence: OutputEvidence, leaf: Int32Array, n_classes: int) -> BoolArray:
     """Return which vectors can be of which class where each row is in every tree, shape (n_vectors, n_classes)."""
-    n_leaves = len(evidence.outputs.kind)
-    fits = np.zeros((n_leaves, n_classes), np.bool_)
-    for place in range(n_leaves):
-        outputs = evidence.outputs
-        for c in range(n_classes):
-            if outputs.kind[place] == 3:
-                fits[place, c] = True
-            elif outputs.kind[place] == 0:
-                fits[place, c] = c == outputs.winner[place]
-            else:
-                for v in range(outputs.first[place], outputs.last[place]):
-                    fits[place, c] |= outputs.vectors[v, c] > 0
-    possible = np.ones((len(leaf), n_classes), np.bool_)
-    for v in range(len(leaf)):
-        for place in leaf[v]:
-            for c in range(n_classes):
-                possible[v, c] &= fits[place, c]
-    return possible
+    said = evidence.outputs
+    held = np.concatenate([np.zeros((1, n_classes), dtype=np.int64), np.cumsum(said.vectors > 0, axis=0)])
+    fits = held[said.last] > held[said.first]
+    fits[said.kind == PURE] = (said.winner[:, None] == np.arange(n_classes))[said.kind == PURE]
+    fits[said.kind == LABEL] = True
+    return np.stack([fits[leaf, label].all(axis=1) for label in range(n_classes)], axis=1)
 
 
 def expected_rows(

@@ -54,9 +54,6 @@ class Held:
     may_miss: BoolArray
     """Shape (n_rows, n_columns). Where it may be missing instead."""
 
-    def __repr__(self) -> str:
-        return f"Held({len(self.rows)} rows, not shown)"
-
     def only(self, which: IntArray) -> Held:
         """Return what is held of some of the rows, given by their places here."""
         lower, upper = self.lower[which], self.upper[which]

@@ -36,9 +36,6 @@ class Gaps:
     room: dict[float, tuple[float, float]]
     """Between which values thresholds tell others to lie that one row alone has."""
 
-    def __repr__(self) -> str:
-        return f"Gaps({len(self.low)})"
-
     def leave(self, values: FloatArray, lower: FloatArray, upper: FloatArray) -> BoolArray:
         """Narrow the bounds of rows with some values, in place: none lies in a gap, those at one as far as they can.
 

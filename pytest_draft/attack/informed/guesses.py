@@ -84,9 +84,6 @@ class Guesser:
     """Shape (n_donors,). Positions of the rows that are known: a row that is guessed is left out for itself."""
     weights: Weights
 
-    def __repr__(self) -> str:
-        return f"Guesser(of {self.held}, not shown)"
-
     def inside(self) -> Rows:
         """Return the middle of the values of others that a box holds, shape (n_rows, n_columns)."""
         guess = np.empty((len(self.held.rows), self.rows.shape[1]), dtype=np.float32)

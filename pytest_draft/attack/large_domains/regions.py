@@ -103,11 +103,10 @@ class Regions:
         first_leaf[order] = np.cumsum(is_leaf) - is_leaf
         leaf_node, leaf_start = order[is_leaf], nodes.first_leaf
         first_of_tree = np.repeat(leaf_start[:-1], np.diff(nodes.first))
-        full_box = np.zeros(int(first_word[-1]), dtype=np.uint64)
         word_attribute = np.repeat(np.arange(len(n_bins)), np.diff(first_word))
-        for a in range(len(n_bins)):
-            _set_bins(full_box, int(first_word[a]), 0, int(n_bins[a]))
-        box = _leaf_boxes(nodes, attribute, low, high, inverted, first_word, full_box, leaf_node)
+        word_bin = 64 * (np.arange(first_word[-1]) - first_word[word_attribute])
+        full_box = _bits(np.zeros_like(word_bin), n_bins[word_attribute], word_bin)
+        box = _node_boxes(nodes, attribute, low, high, inverted, full_box, word_attribute, word_bin)[leaf_node]
         owned = np.logical_or.reduceat(box != full_box, first_word[:-1], axis=1)
         leaf, entry = np.nonzero(owned[:, word_attribute])
         return cls(
@@ -291,51 +290,36 @@ def _known_values(domain: Domain, values: KnownValues) -> list[tuple[int, IntArr
     return found
 
 
-@njit(cache=True, nogil=True)
-def _set_bins(words: Words, first_word: int, low: int, high: int) -> None:
-    """Add the bins ``low .. high - 1`` of an attribute to a region."""
-    for b in range(low, high):
-        words[first_word + b // 64] |= np.uint64(1) << np.uint64(b % 64)
+def _bits(low: IntArray, high: IntArray, first: IntArray) -> Words:
+    """Return words that hold the bins ``low .. high - 1``, where each begins with the bin `first`."""
+    below_low, below_high = (
+        np.where(bins >= 64, ~np.uint64(0), (np.uint64(1) << (bins % 64).astype(np.uint64)) - np.uint64(1))
+        for bins in (np.clip(low - first, 0, 64), np.clip(high - first, 0, 64))
+    )
+    held: Words = below_high & ~below_low
+    return held
 
 
-@njit(cache=True, nogil=True)
-def _leaf_boxes(
+def _node_boxes(
     nodes: ForestNodes,
     attribute: IntArray,
     low: IntArray,
     high: IntArray,
     inverted: BoolArray,
-    first_word: IntArray,
     full_box: Words,
-    leaf_node: IntArray,
+    word_attribute: IntArray,
+    word_bin: IntArray,
 ) -> Words:
-    """Return the region of each leaf."""
-    left, right, start = nodes.left, nodes.right, nodes.first
-    leaves = np.empty((len(leaf_node), len(full_box)), dtype=np.uint64)
-    leaf_of = np.full(len(left), -1, dtype=np.int64)
-    for leaf in range(len(leaf_node)):
-        leaf_of[leaf_node[leaf]] = leaf
-    inside = np.empty(len(full_box), dtype=np.uint64)
-    for t in range(len(start) - 1):
-        first = start[t]
-        boxes = np.empty((start[t + 1] - first, len(full_box)), dtype=np.uint64)
-        boxes[0] = full_box
-        for node in range(first, start[t + 1]):
-            if left[node] < 0:
-                leaves[leaf_of[node]] = boxes[node - first]
-                continue
-            a = attribute[node]
-            inside[first_word[a] : first_word[a + 1]] = np.uint64(0)
-            _set_bins(inside, first_word[a], low[node], high[node])
-            within, without = left[node] - first, right[node] - first
-            if inverted[node]:
-                within, without = without, within
-            boxes[within] = boxes[node - first]
-            boxes[without] = boxes[node - first]
-            for word in range(first_word[a], first_word[a + 1]):
-                boxes[within, word] &= inside[word]
-                boxes[without, word] &= ~inside[word]
-    return leaves
+    """Return the region of each node: of inner ones what comes there."""
+    box = np.tile(full_box, (len(nodes.left), 1))
+    for level in nodes.levels():
+        node = level[nodes.left[level] >= 0]
+        inside = _bits(low[node, None], high[node, None], word_bin)
+        left = np.where(inverted[node, None], ~inside, inside)
+        own = attribute[node, None] == word_attribute
+        box[nodes.left[node]] = np.where(own, box[node] & left, box[node])
+        box[nodes.right[node]] = np.where(own, box[node] & ~left, box[node])
+    return box
 
 
 @njit(cache=True, nogil=True)

@@ -193,9 +193,6 @@ class LeafModel(Generic[Evidence]):
     """Of all trees."""
     n_classes: int
 
-    def __repr__(self) -> str:
-        return f"<LeafModel: {self.n_trees} trees, {self.n_leaves} leaves>"
-
     @property
     def n_trees(self) -> int:
         """Number of trees."""

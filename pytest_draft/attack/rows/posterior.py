@@ -106,9 +106,6 @@ class Posterior:
     """How many chains are about as likely as the best one, of how many."""
     figures: dict[str, float]
 
-    def __repr__(self) -> str:
-        return f"<Posterior: {len(self.guess)} rows, log-likelihood {self.log_likelihood:.1f}>"
-
 
 @dataclass(eq=False, repr=False)
 class _ChainRun:
@@ -118,9 +115,6 @@ class _ChainRun:
     kept: list[Dataset] = field(default_factory=list)
     reached: list[float] = field(default_factory=list)
     top: tuple[float, Dataset] | None = None
-
-    def __repr__(self) -> str:
-        return f"<_ChainRun: {len(self.kept)} samples>"
 
     def keep(self) -> None:
         """Keep the dataset as it is."""

@@ -39,10 +39,6 @@ class RowProblem:
     prior_rows: ClassVar[float] = 8.0
     """Rows that the prior of an attribute's values is worth at most; each value at most one."""
 
-    def __repr__(self) -> str:
-        least, most = self.n_rows
-        return f"<{type(self).__name__}: {least} to {most} rows, values not shown>"
-
     @property
     def known(self) -> BoolArray:
         """Which slots hold a row that the adversary knows whole, shape (n_slots,)."""

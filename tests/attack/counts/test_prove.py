@@ -101,6 +101,23 @@ def all_exact(certificate):
     return all(getattr(certificate, name).exact for name in FIGURES)
 
 
+def assert_right(certificate, truth):
+    for name in FIGURES:
+        assert getattr(certificate, name).lower <= truth[name] <= getattr(certificate, name).upper
+
+
+def certified(problem, rows, upper, timebox=None, **options):
+    """Return the certificate of a dataset, where nothing but it is known."""
+    rows = np.asarray(rows)
+    return certificate_of(problem, rows, *opened(problem, rows, upper), Search(timebox or TimeBox(60), **options))
+
+
+def certificate_in(case, **options):
+    """Return the certificate of an instance, and the true figures."""
+    found = certified(case.problem, case.rows, case.upper, **options)
+    return found, enumerated(case.problem, case.rows, case.datasets)
+
+
 @st.composite
 def instances(draw):
     """One to three independent blocks of groups and equations whose candidates share kinds, and all their datasets."""
@@ -166,51 +183,38 @@ def test_certificates_agree_with_enumeration():
 @settings(max_examples=examples(150), deadline=None, derandomize=True)
 @given(instances(), st.integers(0, 60))
 def test_figures_hold_whenever_the_clock_ends_the_search(case, looks):
-    lower, upper, parts = opened(case.problem, case.rows, case.upper)
     seen = count()
-    box = TimeBox(60, clock=lambda: 0.0 if next(seen) < looks else 100.0)
-    found = certificate_of(case.problem, case.rows, lower, upper, parts, Search(box))
-    truth = enumerated(case.problem, case.rows, case.datasets)
+    found, truth = certificate_in(case, timebox=TimeBox(60, clock=lambda: 0.0 if next(seen) < looks else 100.0))
     event("exact" if all_exact(found) else "cut short")
-    for name in FIGURES:
-        assert getattr(found, name).lower <= truth[name] <= getattr(found, name).upper
+    assert_right(found, truth)
     assert found.unique in (None, truth["guaranteed_overlap"] == found.n_rows)
 
 
 @settings(max_examples=examples(100), deadline=None, derandomize=True)
 @given(instances(), st.sampled_from([1e-9, 1e-5, 1e-4, 1e-3, 1e-2]))
 def test_figures_hold_whenever_the_effort_ends_the_search_and_repeat(case, effort):
-    lower, upper, parts = opened(case.problem, case.rows, case.upper)
-    found = [
-        certificate_of(case.problem, case.rows, lower, upper, parts, Search(TimeBox(60, effort), seed=5))
-        for _ in range(2)
-    ]
-    assert found[0] == found[1]
-    truth = enumerated(case.problem, case.rows, case.datasets)
-    event("exact" if all_exact(found[0]) else "cut short")
-    for name in FIGURES:
-        assert getattr(found[0], name).lower <= truth[name] <= getattr(found[0], name).upper
+    (found, truth), again = (certificate_in(case, timebox=TimeBox(60, effort), seed=5) for _ in range(2))
+    assert (found, truth) == again
+    event("exact" if all_exact(found) else "cut short")
+    assert_right(found, truth)
 
 
 @settings(max_examples=examples(60), deadline=None, derandomize=True)
 @given(instances())
 def test_skipped_parts_leave_what_propagation_proves(case):
-    lower, upper, parts = opened(case.problem, case.rows, case.upper)
+    lower, _, parts = opened(case.problem, case.rows, case.upper)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(prove, "_MOST_COLUMNS", 0)
-        found = certificate_of(case.problem, case.rows, lower, upper, parts, Search(TimeBox(60)))
-    truth = enumerated(case.problem, case.rows, case.datasets)
+        found, truth = certificate_in(case)
     assert found.certain_cells.lower == found.guaranteed_overlap.lower == lower.sum()
     assert found.guaranteed_overlap.upper == found.n_rows
     assert found.unique is (None if parts else True)
-    for name in FIGURES:
-        assert getattr(found, name).lower <= truth[name] <= getattr(found, name).upper
+    assert_right(found, truth)
 
 
 @settings(max_examples=examples(150), deadline=None, derandomize=True)
 @given(instances(), st.integers(0, 1000))
 def test_figures_hold_whatever_questions_stay_open(case, seed):
-    lower, upper, parts = opened(case.problem, case.rows, case.upper)
     random, fewest = np.random.RandomState(seed), prove._Model.fewest
 
     def hesitant(model, kinds, cap, search):
@@ -219,11 +223,9 @@ def test_figures_hold_whatever_questions_stay_open(case, seed):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(prove._Model, "fewest", hesitant)
-        found = certificate_of(case.problem, case.rows, lower, upper, parts, Search(TimeBox(60)))
-    truth = enumerated(case.problem, case.rows, case.datasets)
+        found, truth = certificate_in(case)
     event("exact" if all_exact(found) else "open")
-    for name in FIGURES:
-        assert getattr(found, name).lower <= truth[name] <= getattr(found, name).upper
+    assert_right(found, truth)
     assert found.certain_rows.lower <= found.certain_vectors.lower <= found.guaranteed_vectors.lower
     assert found.certain_rows.lower <= found.certain_cells.lower <= found.guaranteed_overlap.lower
 
@@ -231,7 +233,6 @@ def test_figures_hold_whatever_questions_stay_open(case, seed):
 @settings(max_examples=examples(100), deadline=None, derandomize=True)
 @given(instances())
 def test_each_kind_is_asked_for_by_itself_where_questions_for_many_stay_open(case):
-    lower, upper, parts = opened(case.problem, case.rows, case.upper)
     fewest = prove._Model.fewest
 
     def narrow(model, kinds, cap, search):
@@ -239,8 +240,7 @@ def test_each_kind_is_asked_for_by_itself_where_questions_for_many_stay_open(cas
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(prove._Model, "fewest", narrow)
-        found = certificate_of(case.problem, case.rows, lower, upper, parts, Search(TimeBox(60)))
-    truth = enumerated(case.problem, case.rows, case.datasets)
+        found, truth = certificate_in(case)
     for name in ("certain_cells", "certain_rows", "certain_vectors"):
         assert getattr(found, name) == Bounds(truth[name], truth[name])
     assert found.certain_cells.lower <= found.guaranteed_overlap.lower <= truth["guaranteed_overlap"]
@@ -249,12 +249,11 @@ def test_each_kind_is_asked_for_by_itself_where_questions_for_many_stay_open(cas
 @settings(max_examples=examples(60), deadline=None, derandomize=True)
 @given(instances())
 def test_questions_for_many_kinds_decide_all_that_the_solver_can(case):
-    lower, upper, parts = opened(case.problem, case.rows, case.upper)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(prove, "_PATIENCE", 0)
-        found = certificate_of(case.problem, case.rows, lower, upper, parts, Search(TimeBox(60)))
+        found, truth = certificate_in(case)
     assert all_exact(found)
-    assert lower_of(found) == enumerated(case.problem, case.rows, case.datasets)
+    assert lower_of(found) == truth
 
 
 def hard(n_columns=60, n_rows=40, n_equations=10):
@@ -288,12 +287,6 @@ def test_listed_datasets_need_no_solver(monkeypatch):
     found = certificate_of(problem, rows, lower, upper, parts, Search(TimeBox(60)))
     assert all_exact(found)
     assert lower_of(found) == enumerated(problem, rows, datasets)
-
-
-def certified(problem, rows, upper, **options):
-    rows = np.asarray(rows)
-    lower, upper, parts = opened(problem, rows, upper)
-    return certificate_of(problem, rows, lower, upper, parts, Search(TimeBox(60), **options))
 
 
 def test_a_kind_in_two_parts_is_counted_over_both():

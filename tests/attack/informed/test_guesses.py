@@ -293,10 +293,3 @@ def test_rows_are_guessed_from_donors_alone():
     after = all_guesses(guesser(held, elsewhere, donors))
     for name in before:
         assert np.array_equal(before[name], after[name], equal_nan=True), name
-
-
-def test_no_row_is_shown():
-    rows = some_rows(np.random.default_rng(0), 5)
-    held = boxes(MIXED, rows, np.random.default_rng(1))
-    shown = "Held(5 rows, not shown)"
-    assert (repr(held), repr(guesser(held, rows))) == (shown, f"Guesser(of {shown}, not shown)")
