@@ -8,32 +8,20 @@ import numpy as np
 import pytest
 from sklearn.ensemble import IsolationForest
 
-from pytest_draft.data import TrainingData
+from by_hand import array, flags, measured
 from pytest_draft.data.individuals import inliers, record_share
 from pytest_draft.domain import Attribute, Domain, infer
 from pytest_draft.evaluate import findings as findings_module
-from pytest_draft.evaluate.findings import evaluate
 from pytest_draft.facts.figures import Individuals
 from pytest_draft.facts.findings import Findings
-from pytest_draft.facts.identity import Identity
-from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.timebox import TimeBox
 
-COLUMNS = ("a", "b", "c", "d")
-DOMAIN = Domain(COLUMNS, tuple(Attribute(name, "binary", (i,)) for i, name in enumerate(COLUMNS)), "by hand")
+DOMAIN = flags("abcd")
 COMMON, RARE = [0, 0, 0, 0], [1, 1, 1, 1]
 
 
-def array(rows) -> np.ndarray:
-    return np.array(rows, dtype=np.float32)
-
-
 def found(truth, rebuilt, seconds=60.0) -> Findings:
-    truth, rebuilt = array(truth), array(rebuilt)
-    labels = np.zeros(len(truth), dtype=np.int64)
-    attacked = Reconstruction("consistent", rebuilt, labels, labels, np.zeros(rebuilt.shape, bool), False, 0)
-    data = TrainingData(truth, labels, COLUMNS, None, "by hand")
-    return evaluate(attacked, data, DOMAIN, Identity("confirmed", ""), seed=0, timebox=TimeBox(seconds))
+    return measured(truth, rebuilt, DOMAIN, timebox=TimeBox(seconds))
 
 
 def kinds(times, n_columns=2) -> np.ndarray:
@@ -56,7 +44,9 @@ def kinds(times, n_columns=2) -> np.ndarray:
     ],
 )
 def test_a_table_of_frequencies_is_nobodys_record_but_that_of_the_rare_ones(times, share):
-    domain = Domain(COLUMNS[:2], tuple(Attribute(name, "binary", (i,)) for i, name in enumerate("ab")), "by hand")
+    domain = Domain(
+        DOMAIN.columns[:2], tuple(Attribute(name, "binary", (i,)) for i, name in enumerate("ab")), "by hand"
+    )
     assert record_share(kinds(times), domain) == pytest.approx(share)
 
 

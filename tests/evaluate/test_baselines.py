@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from by_hand import array, flags
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.evaluate import baseline_draws
 from pytest_draft.evaluate.baseline_draws import DRAW_NUMBERS
@@ -14,13 +15,8 @@ from pytest_draft.evaluate.baselines import random_baseline, split_half_baseline
 from pytest_draft.matching import encoded_weights
 from pytest_draft.timebox import TimeBox
 
-COLUMNS = ("a", "b", "c", "d")
-DOMAIN = Domain(COLUMNS, tuple(Attribute(name, "binary", (i,)) for i, name in enumerate(COLUMNS)), "by hand")
+DOMAIN = flags("abcd")
 WEIGHTS = encoded_weights(DOMAIN)
-
-
-def array(rows) -> np.ndarray:
-    return np.array(rows, dtype=np.float32)
 
 
 def test_baselines_are_the_same_when_the_seed_is_the_same():

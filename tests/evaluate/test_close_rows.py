@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
+from by_hand import over
 from profiles import examples
 from pytest_draft.evaluate import close_rows as module
 from pytest_draft.evaluate.close_rows import close_one_by_one, close_rows
@@ -17,14 +18,6 @@ from pytest_draft.timebox import TimeBox
 
 def column(*values: float) -> np.ndarray:
     return np.array(values, dtype=np.float32)[:, None]
-
-
-def over() -> TimeBox:
-    """Return a time box whose time is out."""
-    now = [0.0]
-    timebox = TimeBox(1.0, clock=lambda: now[0])
-    now[0] = 2.0
-    return timebox
 
 
 @st.composite

@@ -5,12 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pytest_draft.data import TrainingData
+from by_hand import measured
 from pytest_draft.domain import Attribute, Domain
-from pytest_draft.evaluate.findings import evaluate
 from pytest_draft.facts.findings import ColumnFigures
-from pytest_draft.facts.identity import Identity
-from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.timebox import TimeBox
 
 DOMAIN = Domain(
@@ -34,13 +31,9 @@ def rows(*people: tuple[int, int, float]) -> np.ndarray:
 
 
 def columns(truth: np.ndarray, rebuilt: np.ndarray, seconds: float = 60.0) -> dict[str, ColumnFigures]:
-    labels = np.zeros(len(truth), dtype=np.int64)
-    free = np.zeros((len(rebuilt), 3), dtype=bool)
-    reconstruction = Reconstruction("consistent", rebuilt, labels, labels, free, False, 0)
-    data = TrainingData(truth, labels, DOMAIN.columns, None, "by hand")
     now = iter((0.0, *[100.0] * 10_000))
     timebox = TimeBox(60.0) if seconds else TimeBox(1.0, clock=lambda: next(now))
-    findings = evaluate(reconstruction, data, DOMAIN, Identity("confirmed", "by hand"), seed=0, timebox=timebox)
+    findings = measured(truth, rebuilt, DOMAIN, timebox=timebox)
     if findings.columns:
         counted = np.array([1, 3, 1]) / 5
         errors = [one.error for one in findings.columns]

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from by_hand import array
 from profiles import examples
 from pytest_draft import matching
 from pytest_draft.domain import Attribute, Domain
@@ -29,10 +30,6 @@ DOMAIN = Domain(
 )
 ROW = st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, 3))
 KNOWN = st.sampled_from([(), (0,), (2,), (0, 1)])
-
-
-def array(rows) -> np.ndarray:
-    return np.array(rows, dtype=np.float32)
 
 
 @given(pairs=st.lists(st.tuples(ROW, ROW), min_size=1, max_size=12), known=KNOWN)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pytest_draft.data import TrainingData
-from pytest_draft.domain import Attribute, Domain
+from by_hand import data_of, flags, measured, over, rebuilt_as
 from pytest_draft.evaluate.baseline_draws import DRAW_NUMBERS
 from pytest_draft.evaluate.findings import evaluate
 from pytest_draft.facts.findings import ValueFigures
@@ -15,34 +14,15 @@ from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.matching import encoded_weights
 from pytest_draft.timebox import TimeBox
 
-COLUMNS = ("a", "b", "c", "d")
-DOMAIN = Domain(COLUMNS, tuple(Attribute(name, "binary", (i,)) for i, name in enumerate(COLUMNS)), "by hand")
+DOMAIN = flags("abcd")
 WEIGHTS = encoded_weights(DOMAIN)
 
 TRUTH = [[0, 0, 0, 0], [0, 0, 0, 0], [1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 1]]
 REBUILT = [[1, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0], [1, 1, 1, 0], [1, 1, 0, 1]]
 
 
-def array(rows) -> np.ndarray:
-    return np.array(rows, dtype=np.float32)
-
-
-def found(truth, rebuilt, ordered=True, identity="confirmed", seed=0, timebox=None, free=None, seen=None):
-    """Return the findings of a reconstruction by hand."""
-    labels, classes = (np.zeros(len(rows), dtype=np.int64) for rows in (truth, rebuilt))
-    free = np.zeros((len(rebuilt), len(COLUMNS)), bool) if free is None else np.array(free)
-    reconstruction = Reconstruction("consistent", array(rebuilt), classes, classes, free, ordered, 0, seen=seen)
-    data = TrainingData(array(truth), labels, COLUMNS, None, "by hand")
-    why = Identity(identity, "by hand")
-    return evaluate(reconstruction, data, DOMAIN, why, seed=seed, timebox=timebox or TimeBox(60))
-
-
-def over() -> TimeBox:
-    """Return a time box whose time is out."""
-    now = [0.0]
-    timebox = TimeBox(1.0, clock=lambda: now[0])
-    now[0] = 2.0
-    return timebox
+def found(truth, rebuilt, ordered=True, identity="confirmed", **more):
+    return measured(truth, rebuilt, DOMAIN, ordered=ordered, identity=identity, **more)
 
 
 def test_perfect_and_singled_out_rows_and_the_worst_are_those_counted_by_hand():
@@ -231,14 +211,12 @@ def test_nobody_knows_which_rows_were_seen_when_the_rows_are_others(identity):
 
 def test_nothing_is_evaluated_without_rows():
     nothing = Reconstruction("no solution", None, None, None, None, False, None)
-    data = TrainingData(array(TRUTH), np.zeros(5, np.int64), COLUMNS, None, "by hand")
     with pytest.raises(ValueError, match="no reconstruction"):
-        evaluate(nothing, data, DOMAIN, Identity("unknown", ""), seed=0, timebox=TimeBox(60))
+        evaluate(nothing, data_of(TRUTH, DOMAIN), DOMAIN, Identity("unknown", ""), seed=0, timebox=TimeBox(60))
 
 
 def test_no_row_is_shown_by_a_reconstruction_or_its_findings():
     planted = [[1, 0, 1, 1]] * 5
-    labels = np.zeros(5, np.int64)
-    shown = repr(Reconstruction("consistent", array(planted), labels, labels, None, True, 0))
+    shown = repr(rebuilt_as(planted, DOMAIN))
     assert shown == "<Reconstruction: consistent, 5 rows, residual 0>"
     assert "array" not in repr(found(planted, planted))

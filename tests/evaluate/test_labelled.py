@@ -11,38 +11,27 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from builders import FINDINGS, changed
-from pytest_draft.data import TrainingData
+from by_hand import flags, measured
 from pytest_draft.documents import rules_folder
-from pytest_draft.domain import Attribute, Domain
-from pytest_draft.evaluate.findings import evaluate
 from pytest_draft.examine.flow import examine
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.certificate import Bounds
 from pytest_draft.facts.figures import Distance
 from pytest_draft.facts.findings import WITH_LABELS, Labelled
-from pytest_draft.facts.identity import Identity
-from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.policy.policy import read_policy
 from pytest_draft.policy.rules import RULES
 from pytest_draft.report.result import METRICS, metrics_of
 from pytest_draft.report.sentences import of_whole_rows
-from pytest_draft.timebox import TimeBox
 
-COLUMNS = ("a", "b", "c", "d")
-DOMAIN = Domain(COLUMNS, tuple(Attribute(name, "binary", (i,)) for i, name in enumerate(COLUMNS)), "by hand")
+DOMAIN = flags("abcd")
 TRUTH = [[0, 0, 0, 0], [0, 0, 0, 0], [1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 1]]
 REBUILT = [[1, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0], [1, 1, 1, 0], [1, 1, 0, 1]]
 
 
 def found(labels, guessed, n_classes=2, truth=TRUTH, rebuilt=REBUILT, seen=None):
     """Return the findings on rows with labels."""
-    truth, rebuilt = (np.array(rows, dtype=np.float32) for rows in (truth, rebuilt))
-    labels, guessed = (np.array(some, dtype=np.int64) for some in (labels, guessed))
-    free = np.zeros(rebuilt.shape, bool)
-    reconstruction = Reconstruction("consistent", rebuilt, guessed, None, free, True, 0, seen=seen)
-    data = TrainingData(truth, labels, COLUMNS, None, "by hand")
-    identity = Identity("confirmed", "by hand")
-    return evaluate(reconstruction, data, DOMAIN, identity, seed=0, timebox=TimeBox(60), n_classes=n_classes)
+    more = {"labels": labels, "guessed": guessed, "n_classes": n_classes, "seen": seen}
+    return measured(truth, rebuilt, DOMAIN, ordered=True, **more)
 
 
 def test_rows_with_labels_are_those_counted_by_hand():

@@ -7,21 +7,19 @@ from dataclasses import astuple, replace
 import numpy as np
 import pytest
 
+from by_hand import array, data_of, measured, over, rebuilt_as
 from pytest_draft.ambiguity.median import median_guess
-from pytest_draft.data import TrainingData
 from pytest_draft.data.individuals import inliers
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.evaluate import baseline_draws
 from pytest_draft.evaluate.baseline_draws import DRAW_NUMBERS, with_known
 from pytest_draft.evaluate.baselines import median_baseline, random_baseline, split_half_baseline
 from pytest_draft.evaluate.comparison import Comparison
-from pytest_draft.evaluate.findings import evaluate
 from pytest_draft.evaluate.numeric import few_valued
 from pytest_draft.evaluate.proved import contradiction
 from pytest_draft.facts.figures import Closeness
 from pytest_draft.facts.findings import ProvedValues, ValueFigures
 from pytest_draft.facts.identity import Identity
-from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.knowledge import Knowledge
 from pytest_draft.matching import encoded_weights
 from pytest_draft.timebox import TimeBox
@@ -41,40 +39,8 @@ REBUILT = [[20.5, 5, 0], [0, 5, 0], [45, 5, 1], [60, 5, 1], [99, 10, 1]]
 """Matched in the order 1, 0, 2, 3, 4: by .5, 0, 5, 0 and 1 in the first column, and one wrong sex."""
 
 
-def array(rows) -> np.ndarray:
-    return np.array(rows, dtype=np.float32)
-
-
-def data_of(truth) -> TrainingData:
-    return TrainingData(array(truth), np.zeros(len(truth), np.int64), DOMAIN.columns, None, "by hand")
-
-
-def rebuilt_as(rows, ordered=False, **more) -> Reconstruction:
-    nothing = np.zeros(len(rows), np.int64)
-    return Reconstruction(
-        "consistent", array(rows), nothing, nothing, np.zeros((len(rows), 3), bool), ordered, 0, **more
-    )
-
-
-def found(truth, rebuilt, ordered=False, timebox=None, domain=DOMAIN, knowledge=None, **more):
-    """Return the findings of a reconstruction by hand."""
-    return evaluate(
-        rebuilt_as(rebuilt, ordered, **more),
-        data_of(truth),
-        domain,
-        Identity("confirmed", "by hand"),
-        seed=0,
-        timebox=timebox or TimeBox(60),
-        knowledge=knowledge,
-    )
-
-
-def over() -> TimeBox:
-    """Return a time box whose time is out."""
-    now = [0.0]
-    timebox = TimeBox(1.0, clock=lambda: now[0])
-    now[0] = 2.0
-    return timebox
+def found(truth, rebuilt, ordered=False, domain=DOMAIN, **more):
+    return measured(truth, rebuilt, domain, ordered=ordered, **more)
 
 
 @pytest.mark.nightly
@@ -219,9 +185,7 @@ CERTAIN = np.array([[1, 1, 1], [1, 0, 0], [0, 0, 0], [0, 1, 0], [0, 0, 0]], dtyp
 
 def test_certain_constrained_and_free_values_make_up_the_error():
     rows = [[0, 5, 0], [20, 5, 0], [45, 5, 1], [60, 5, 1], [99, 10, 1]]
-    reconstruction = replace(rebuilt_as(rows, ordered=True, certain=CERTAIN), free=np.array([[False, False, True]] * 5))
-    identity = Identity("confirmed", "by hand")
-    findings = evaluate(reconstruction, data_of(TRUTH), DOMAIN, identity, seed=0, timebox=TimeBox(60))
+    findings = found(TRUTH, rows, ordered=True, certain=CERTAIN, free=np.array([[False, False, True]] * 5))
     assert (findings.values.certain.number, findings.values.certain_rows.lower) == (5, 1)
     assert findings.values.certain == ValueFigures(5, 0.0)
     assert astuple(findings.values.constrained) == (6, pytest.approx(0.06 / 6))
@@ -237,9 +201,7 @@ def test_proved_values_are_held_against_the_row_that_they_are_proved_of(proved):
     certain = np.zeros((2, 3), dtype=bool)
     certain[proved, 0] = True
     nowhere = np.zeros((2, 3), dtype=bool)
-    reconstruction = replace(rebuilt_as(rows.tolist(), ordered=True, certain=certain), free=nowhere)
-    identity = Identity("confirmed", "by hand")
-    findings = evaluate(reconstruction, data_of(truth), DOMAIN, identity, seed=0, timebox=TimeBox(60))
+    findings = found(truth, rows, ordered=True, certain=certain, free=nowhere)
     assert findings.whole.error.upper < 0.1
     assert findings.values.certain == ValueFigures(len(proved), 0.0)
 
@@ -267,7 +229,10 @@ def test_nothing_is_said_to_be_certain_where_no_value_is_proved():
 )
 def test_a_certain_value_that_the_training_data_do_not_hold_is_an_internal_error(rows, ordered, identity, contradicted):
     said = contradiction(
-        rebuilt_as(rows, ordered, certain=CERTAIN), data_of(TRUTH), DOMAIN, Identity(identity, "by hand")
+        rebuilt_as(rows, DOMAIN, ordered=ordered, certain=CERTAIN),
+        data_of(TRUTH, DOMAIN),
+        DOMAIN,
+        Identity(identity, "by hand"),
     )
     assert (said is not None) == contradicted
     assert said is None or said.startswith("internal error: 1 values were proved")
@@ -276,10 +241,10 @@ def test_a_certain_value_that_the_training_data_do_not_hold_is_an_internal_error
 def test_proved_values_are_counted_and_contradicted_when_no_row_holds_one():
     told = {0: np.array([0.0, 60.0]), 1: np.array([5.0])}
     assert found(TRUTH, TRUTH, proved_values=told).proved_values == ProvedValues(3, 2, (2 + 4) / 15)
-    identity = Identity("confirmed", "by hand")
-    assert contradiction(rebuilt_as(TRUTH, proved_values=told), data_of(TRUTH), DOMAIN, identity) is None
+    identity, data = Identity("confirmed", "by hand"), data_of(TRUTH, DOMAIN)
+    assert contradiction(rebuilt_as(TRUTH, DOMAIN, proved_values=told), data, DOMAIN, identity) is None
     told[0] = np.array([0.0, 61.0])
-    said = contradiction(rebuilt_as(TRUTH, proved_values=told), data_of(TRUTH), DOMAIN, identity)
+    said = contradiction(rebuilt_as(TRUTH, DOMAIN, proved_values=told), data, DOMAIN, identity)
     assert said.startswith("internal error: 1 values were proved that no training row")
 
 

@@ -11,24 +11,19 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from builders import changed
-from pytest_draft.data import TrainingData
-from pytest_draft.domain import Attribute, Domain
+from by_hand import flags, measured
 from pytest_draft.evaluate import parts
-from pytest_draft.evaluate.findings import evaluate
 from pytest_draft.examine.flow import examine
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.certificate import Bounds, Certificate
 from pytest_draft.facts.findings import Findings
-from pytest_draft.facts.identity import Identity
-from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.policy.policy import default_policy
 from pytest_draft.policy.rules import RULES
 from pytest_draft.policy.verdict import judge
-from pytest_draft.timebox import TimeBox
 
 N_COLUMNS = 10
 COLUMNS = tuple(f"c{i}" for i in range(N_COLUMNS))
-DOMAIN = Domain(COLUMNS, tuple(Attribute(name, "binary", (i,)) for i, name in enumerate(COLUMNS)), "by hand")
+DOMAIN = flags(COLUMNS)
 
 
 def people(n_rows: int, seed: int = 0) -> np.ndarray:
@@ -37,14 +32,8 @@ def people(n_rows: int, seed: int = 0) -> np.ndarray:
     return (vectors[:, None] >> np.arange(N_COLUMNS) & 1).astype(np.float32)
 
 
-def evaluated(truth, rebuilt, free, *, ordered=False, labels=None, guessed=None, n_classes=None, **more):
-    """Return the findings of a reconstruction by hand."""
-    labels = np.zeros(len(truth), dtype=np.int64) if labels is None else labels
-    guessed = np.zeros(len(rebuilt), dtype=np.int64) if guessed is None else guessed
-    reconstruction = Reconstruction("consistent", rebuilt, guessed, None, free, ordered, 0, **more)
-    data = TrainingData(truth, labels, COLUMNS, None, "by hand")
-    identity = Identity("confirmed", "by hand")
-    return evaluate(reconstruction, data, DOMAIN, identity, seed=0, timebox=TimeBox(60), n_classes=n_classes)
+def evaluated(truth, rebuilt, free, **more):
+    return measured(truth, rebuilt, DOMAIN, free=free, **more)
 
 
 def partly(n_determined: int, n_right: int, n_rows: int = 60):

@@ -4,24 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
-from pytest_draft.data import TrainingData
-from pytest_draft.domain import Attribute, Domain
+from by_hand import array, data_of, flags, rebuilt_as
 from pytest_draft.evaluate.proved import contradiction
 from pytest_draft.facts.certificate import Bounds, Certificate
 from pytest_draft.facts.identity import Identity
-from pytest_draft.facts.reconstruction import Reconstruction
 
-COLUMNS = ("a", "b", "c", "d")
-DOMAIN = Domain(COLUMNS, tuple(Attribute(name, "binary", (i,)) for i, name in enumerate(COLUMNS)), "by hand")
+DOMAIN = flags("abcd")
 TRUTH = [[0, 0, 0, 0], [0, 0, 0, 0], [1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 1]]
 REBUILT = [[1, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0], [1, 1, 1, 0], [1, 1, 0, 1]]
-
-
-def array(rows) -> np.ndarray:
-    return np.array(rows, dtype=np.float32)
 
 
 def proved(certain: int, guaranteed: int, n_rows: int = 5) -> Certificate:
@@ -43,20 +35,9 @@ def proved(certain: int, guaranteed: int, n_rows: int = 5) -> Certificate:
     ],
 )
 def test_what_is_proved_holds_for_the_rows_that_trained_the_forest(certain, guaranteed, identity, contradicted):
-    labels = np.zeros(5, dtype=np.int64)
     far = 1 - array(TRUTH)  # the guess that is measured can be another dataset than the one that is certified
-    reconstruction = Reconstruction(
-        "consistent",
-        far,
-        labels,
-        labels,
-        np.zeros((5, 4), bool),
-        True,
-        0,
-        consistent=array(REBUILT),  # shares three rows with the truth
-        certificate=proved(certain, guaranteed),
-    )
-    data = TrainingData(array(TRUTH), labels, COLUMNS, None, "by hand")
+    shared = {"consistent": array(REBUILT), "certificate": proved(certain, guaranteed)}  # three rows are the truth's
+    reconstruction, data = rebuilt_as(far, DOMAIN, ordered=True, **shared), data_of(TRUTH, DOMAIN)
     said = contradiction(reconstruction, data, DOMAIN, Identity(identity, "by hand"))
     assert (said is not None) == contradicted
     outside = replace(

@@ -9,17 +9,14 @@ import numpy as np
 import pytest
 
 from builders import changed
-from pytest_draft.data import TrainingData
+from by_hand import array, measured
 from pytest_draft.domain import Attribute, Domain, infer
 from pytest_draft.evaluate import baselines
 from pytest_draft.evaluate.comparison import Comparison
-from pytest_draft.evaluate.findings import evaluate
 from pytest_draft.evaluate.numeric import exact_values
 from pytest_draft.evaluate.rescaled import FEW_ROWS
 from pytest_draft.facts.figures import Distance
 from pytest_draft.facts.findings import Findings, Measure
-from pytest_draft.facts.identity import Identity
-from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.matching import encoded_weights
 from pytest_draft.policy.policy import default_policy
 from pytest_draft.policy.rule import Outcome
@@ -36,10 +33,6 @@ GAP = np.nan
 def few_draws(monkeypatch):
     """The random baseline, of which nothing is asked here, takes the longest."""
     monkeypatch.setattr(baselines, "DRAW_NUMBERS", replace(baselines.DRAW_NUMBERS, random=1))
-
-
-def array(rows) -> np.ndarray:
-    return np.array(rows, dtype=np.float32)
 
 
 def people(seed: int, n_rows: int = N_ROWS) -> np.ndarray:
@@ -92,24 +85,11 @@ TABLES = {
 }
 
 
-def rebuilt_as(rows: np.ndarray) -> Reconstruction:
-    nothing = np.zeros(len(rows), np.int64)
-    return Reconstruction("consistent", array(rows), nothing, nothing, np.zeros(rows.shape, bool), False, 0)
-
-
 def found(truth: np.ndarray, rebuilt: np.ndarray, domain: Domain | None = None) -> Findings:
     """Return the findings of rebuilt rows."""
     names = tuple(f"c{c}" for c in range(truth.shape[1]))
-    data = TrainingData(array(truth), np.zeros(len(truth), np.int64), names, None, "by hand")
-    return evaluate(
-        rebuilt_as(rebuilt),
-        data,
-        domain or infer(names, array(truth).astype(np.float64)),
-        Identity("confirmed", "by hand"),
-        seed=0,
-        timebox=TimeBox(60),
-        inside=np.ones(len(truth), bool),
-    )
+    domain = domain or infer(names, array(truth).astype(np.float64))
+    return measured(truth, rebuilt, domain, inside=np.ones(len(truth), bool))
 
 
 def on_scales(findings: Findings) -> list[Measure]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pytest_draft.domain import Attribute, Domain
+from by_hand import array, flags
 from pytest_draft.evaluate import significance
 from pytest_draft.evaluate.significance import DRAWS, caveats, leak_significance, rows_drawn
 from pytest_draft.facts.figures import Significance
@@ -16,12 +16,8 @@ from pytest_draft.matching import encoded_weights, matched_distance
 from pytest_draft.timebox import TimeBox
 
 COLUMNS = tuple("abcdefgh")
-DOMAIN = Domain(COLUMNS, tuple(Attribute(name, "binary", (i,)) for i, name in enumerate(COLUMNS)), "by hand")
+DOMAIN = flags(COLUMNS)
 CHANCES = np.linspace(0.1, 0.9, len(COLUMNS))
-
-
-def array(rows) -> np.ndarray:
-    return np.array(rows, dtype=np.float32)
 
 
 def people(seed: int, n_rows: int) -> np.ndarray:

@@ -7,14 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pytest_draft.data import TrainingData
+from by_hand import flags, measured
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.errors import PolicyError
-from pytest_draft.evaluate.findings import evaluate
 from pytest_draft.facts.figures import Distance
 from pytest_draft.facts.findings import Findings
-from pytest_draft.facts.identity import Identity
-from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.facts.rules import Literal, between
 from pytest_draft.facts.slices import LEAST_ROWS, Slice, by_class
 from pytest_draft.knowledge import Knowledge
@@ -23,7 +20,7 @@ from pytest_draft.timebox import TimeBox
 
 N_COLUMNS = 8
 COLUMNS = ("woman", *(f"c{index}" for index in range(1, N_COLUMNS)))
-DOMAIN = Domain(COLUMNS, tuple(Attribute(name, "binary", (i,)) for i, name in enumerate(COLUMNS)), "by hand")
+DOMAIN = flags(COLUMNS)
 
 
 def single(name: str, column: str, value: float) -> Slice:
@@ -41,25 +38,9 @@ def people(n_rows: int, seed: int, women: int) -> np.ndarray:
     return rows
 
 
-def found(
-    truth, rebuilt, slices, labels=None, guessed=None, knowledge=None, seen=None, timebox=None, domain=DOMAIN
-) -> Findings:
-    """Return the findings of a reconstruction by hand."""
-    free = np.zeros(rebuilt.shape, dtype=bool)
-    reconstruction = Reconstruction("consistent", rebuilt, guessed, None, free, True, 0, seen=seen)
-    labels = np.zeros(len(truth), dtype=np.int64) if labels is None else labels
-    data = TrainingData(truth, labels, COLUMNS, None, "by hand")
-    identity = Identity("confirmed", "by hand")
-    return evaluate(
-        reconstruction,
-        data,
-        domain,
-        identity,
-        seed=0,
-        timebox=timebox or TimeBox(60),
-        knowledge=knowledge,
-        slices=slices,
-    )
+def found(truth, rebuilt, slices, labels=None, guessed=None, knowledge=None, domain=DOMAIN, **more) -> Findings:
+    more |= {"slices": slices, "knowledge": knowledge, "labels": labels, "guessed": guessed}
+    return measured(truth, rebuilt, domain, ordered=True, **more)
 
 
 def knowing(truth, attributes=(), known=(), unknown=None, informed=False) -> Knowledge:
