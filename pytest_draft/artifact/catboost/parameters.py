@@ -105,7 +105,6 @@ def leaf_estimation(parameters: dict[str, Any], n_trees: int, n_scores: int) -> 
         As CatBoost stores them, in sections.
     n_trees : int
         That the model has, a round each.
-    n_scores : int
 
     Raises
     ------
