@@ -13,6 +13,7 @@ from profiles import examples
 from pytest_draft.artifact import read
 from pytest_draft.artifact.budget import DEFAULT_LIMITS, Budget
 from pytest_draft.artifact.catboost.model import read_catboost
+from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.errors import ArtifactError, CorruptArtifactError, UnsupportedArtifactError
 
 FOLDER = Path(__file__).parent / "files" / "boosters"
@@ -45,6 +46,24 @@ def test_classes_are_those_of_the_labels(labels, tmp_path):
         found = read(saved(model, tmp_path, form)).forest.classes
         assert list(found) == labels
         assert [type(one) for one in found] == [type(one) for one in labels]
+
+
+@pytest.mark.parametrize("from_average", [True, False])
+def test_several_newton_steps_lead_to_the_values_of_leaves(from_average, tmp_path):
+    model = trained(leaf_estimation_iterations=5, leaf_estimation_backtracking="No", boost_from_average=from_average)
+    forest = read(saved(model, tmp_path, "json")).forest
+    how = forest.observation.steps
+    assert (how.steps, how.l2) == (5, 3.0)
+    score = np.full(len(LABEL), forest.observation.base[0])
+    for tree in forest.trees:
+        leaf, n_leaves = leaf_positions(tree, ROWS.T), len(tree.leaves)
+        total = np.zeros(n_leaves)
+        for _ in range(how.steps):
+            p = 1 / (1 + np.exp(-score - total[leaf]))
+            gradient, hessian = (np.bincount(leaf, one, minlength=n_leaves) for one in (p - LABEL, p * (1 - p)))
+            total = total - gradient / (hessian + how.l2)
+        np.testing.assert_allclose(total * how.learning_rate, tree.value[tree.leaves, 0], rtol=0, atol=1e-12)
+        score += tree.value[tree.leaves, 0][leaf]
 
 
 def test_categories_are_refused(tmp_path):

@@ -61,13 +61,6 @@ def test_the_true_rows_explain_all_that_a_booster_says(write, objective, dump):
     assert misses(forest, others, LABEL if forest.classes else np.zeros(80, int)) > 5
 
 
-def test_both_formats_say_the_same(dump):
-    one, other = (read(dump(write(HONEST), "model")).forest for write in (as_json, as_ubjson))
-    for first, second in zip(one.trees, other.trees, strict=True):
-        for name in ("left", "right", "feature", "threshold", "missing_left", "value"):
-            np.testing.assert_array_equal(getattr(first, name), getattr(second, name))
-
-
 def test_a_row_goes_left_below_the_condition_only(dump):
     tree = read(dump(as_json(HONEST), "model")).forest.trees[0]
     condition = HONEST["learner"]["gradient_booster"]["model"]["trees"][0]["split_conditions"][0]
@@ -78,12 +71,9 @@ def test_a_row_goes_left_below_the_condition_only(dump):
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
-        ({"learner__objective__reg_loss_param__scale_pos_weight": "2"}, "scale_pos_weight"),
         ({"learner__objective__name": "rank:ndcg"}, "rank:ndcg"),
-        ({"learner__objective__name": "reg:logistic"}, "reg:logistic"),
         ({"version": [1, 5, 0]}, "XGBoost 1.5.0"),
         ({"version": []}, "(none)"),
-        ({f"{GB}__model__gbtree_model_param__num_parallel_tree": "2"}, "num_parallel_tree"),
         ({"learner__learner_model_param__base_score": "[4E-1]"}, "whole numbers"),
         ({f"{TREE}__base_weights__0": 0.4}, "learning rate"),
         ({f"{TREE}__split_conditions__3": 0.4}, "learning rate"),
@@ -95,39 +85,17 @@ def test_what_is_not_covered_is_read_and_said(changes, named, dump):
     assert artifact.forest.n_trees == 6
 
 
-def test_dart_is_read_and_not_covered(dump):
-    model = copy.deepcopy(HONEST)
-    inside = model["learner"]["gradient_booster"]
-    model["learner"]["gradient_booster"] = {"gbtree": inside, "name": "dart", "weight_drop": [1.0] * 6}
-    artifact = read(dump(as_json(model), "model.json"))
-    assert "dart" in artifact.not_covered
-    assert artifact.not_read == ()
-
-
 def configured(**settings):
     trees = {"alpha": "0", "eta": "0.300000012", "lambda": "1", "max_delta_step": "0", "subsample": "1", **settings}
     config = {"learner": {"gradient_booster": {"tree_train_param": trees}, "generic_param": {"device": "cpu"}}}
     return {"Config": config, "Model": HONEST}
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"alpha": "0.5"},
-        {"subsample": "0.5"},
-        {"max_delta_step": "1"},
-        {"monotone_constraints": "(1,0,0)"},
-        {"sampling_method": "gradient_based"},
-        {"of_tomorrow": "1"},
-    ],
-)
+@pytest.mark.parametrize("settings", [{"sampling_method": "gradient_based"}, {"of_tomorrow": "1"}])
 def test_a_setting_that_changes_the_sums_is_named(settings, dump):
-    assert read(dump(as_ubjson(configured()), "model")).not_covered is None
-    assert next(iter(settings)) in read(dump(as_ubjson(configured(**settings)), "model")).not_covered
-
-
-def test_a_gpu_is_not_covered(dump):
     content = configured()
+    assert read(dump(as_ubjson(content), "model")).not_covered is None
+    assert next(iter(settings)) in read(dump(as_ubjson(configured(**settings)), "model")).not_covered
     content["Config"]["learner"]["generic_param"]["device"] = "cuda:0"
     assert "GPU" in read(dump(as_json(content), "model")).not_covered
 

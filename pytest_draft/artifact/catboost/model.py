@@ -29,7 +29,7 @@ from pytest_draft.arrays import AnyArray, FloatArray
 from pytest_draft.artifact.boosted_tree import checked_tree
 from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.catboost.files import CBM, Grown, ModelParts, is_catboost, parts_of
-from pytest_draft.artifact.catboost.parameters import LOSSES, WEIGHTS, LeafEstimation, leaf_estimation
+from pytest_draft.artifact.catboost.parameters import LOSSES, LeafEstimation, leaf_estimation, weighs_all_rows_alike
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.artifact.forest.draws import Draws
 from pytest_draft.artifact.forest.observations import BoostedSums, NewtonSteps, Statements
@@ -101,10 +101,7 @@ def catboost_in_bytes(packed: bytes, budget: Budget, kind: str) -> ReadForest:
     weights = [tree.weight for tree in parts.trees]
     rows = [_rows(weight) for weight in weights]
     counted = all(own is not None for own in rows) and len({int(own[0]) for own in rows if own is not None}) == 1
-    options = (parts.parameters or {}).get("data_processing_options")
-    counted = counted and all(
-        options.get(name) in wanted for name, wanted in WEIGHTS.items() if isinstance(options, dict)
-    )
+    counted = counted and weighs_all_rows_alike(parts.parameters)
     trees: list[Tree] = []
     for index, (tree, own) in enumerate(zip(parts.trees, rows, strict=True)):
         trees += _trees(index, tree, own if counted else None, parts.n_features)
