@@ -40,7 +40,6 @@ def checked_tree(index: int, splits: Splits, n_features: int, value: FloatArray,
     ----------
     index : int
         Of the tree in its model, for messages.
-    splits : Splits
     n_features : int
         Columns of the model.
     value : ndarray of float64, shape (n_nodes,)

@@ -13,16 +13,15 @@ from pathlib import Path
 import numpy as np
 
 from pytest_draft.artifact.boosted_tree import require_range
-from pytest_draft.artifact.booster_model import BoosterModel
-from pytest_draft.artifact.booster_records import READERS
+from pytest_draft.artifact.boosters import READERS
 from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.encoder import Encoder
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.forest.observations import BoostedSums
 from pytest_draft.artifact.objects import Object, with_article
-from pytest_draft.artifact.onnx.model import OnnxModel
 from pytest_draft.artifact.origin import ORIGINAL, Origin
 from pytest_draft.artifact.places import FoundModel, models_in
+from pytest_draft.artifact.read_forest import ReadForest
 from pytest_draft.artifact.records import Record
 from pytest_draft.artifact.rules.corels import is_corels, stored_corels
 from pytest_draft.artifact.rules.greedy import GREEDY, greedy_rule_list
@@ -173,14 +172,14 @@ def _scaled(encoder: Encoder | None, contents: Contents) -> str:
     return " Its scaler changes nothing (it has learned 0 and 1): fit() was given a table that was scaled already"
 
 
-def _read(estimator: Object, budget: Budget) -> tuple[BoosterModel, list[Object]]:
+def _read(estimator: Object, budget: Budget) -> tuple[ReadForest, list[Object]]:
     """Read a tree ensemble, and return the inner objects that were looked at, too."""
     read_booster = READERS.get(estimator.record.cls.key)
     if read_booster is not None:
         return read_booster(estimator, budget)
     reader = ForestReader(estimator, budget)
     forest = reader.forest()
-    return BoosterModel(forest, reader.not_covered, held_back=reader.held_back), reader.parts
+    return ReadForest(forest, reader.not_covered, held_back=reader.held_back), reader.parts
 
 
 def _at(models: Sequence[FoundModel], place: str | None) -> FoundModel:
@@ -223,28 +222,15 @@ def view_of_rules(rules: RuleList, not_read: Sequence[str]) -> View:
     return View(holds, rules, others, contents=Contents(opaque=others))
 
 
-def view_of_onnx(onnx: OnnxModel) -> View:
-    """Return the view of an ONNX file."""
-    before = "" if onnx.not_covered is None else ", behind operations that are not covered"
+def view_of_forest(found: ReadForest, around: str = "") -> View:
+    """Return the view of a file in a format that holds one forest, and what to add to what it holds."""
+    _require_range(found.forest)
     return View(
-        f"{_holds(onnx.forest)}{before}, in an ONNX file",
-        onnx.forest,
-        onnx.not_read,
-        not_covered=onnx.not_covered,
-        contents=onnx.contents,
-    )
-
-
-def view_of_booster(booster: BoosterModel) -> View:
-    """Return the view of a file in a format of a library of boosted trees."""
-    forest = booster.forest
-    _require_range(forest)
-    return View(
-        _holds(forest),
-        forest,
-        booster.not_read,
-        not_covered=booster.not_covered,
-        contents=booster.contents,
+        _holds(found.forest) + around,
+        found.forest,
+        found.not_read,
+        not_covered=found.not_covered,
+        contents=found.contents,
     )
 
 

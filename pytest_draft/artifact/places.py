@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from pytest_draft.artifact.booster_records import READERS
+from pytest_draft.artifact.boosters import READERS
 from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.objects import Object, described, plain_classes, with_article
 from pytest_draft.artifact.origin import Fold, OneAgainstOne, OneAgainstRest, Origin

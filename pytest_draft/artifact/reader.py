@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
-from pytest_draft.artifact.booster_files import booster_in
+from pytest_draft.artifact.boosters import booster_in
 from pytest_draft.artifact.budget import DEFAULT_LIMITS, Budget, Limits
 from pytest_draft.artifact.container import load, unpack
-from pytest_draft.artifact.model import Artifact, view, view_of_booster, view_of_onnx, view_of_rules
+from pytest_draft.artifact.model import Artifact, view, view_of_forest, view_of_rules
 from pytest_draft.artifact.onnx.graph import is_onnx
 from pytest_draft.artifact.onnx.model import read_onnx
 from pytest_draft.artifact.pickle.interpreter import interpret
@@ -73,9 +73,9 @@ def read(path: str | os.PathLike[str], *, place: str | None = None, limits: Limi
             root, budget = read_skops(packed, limits)
             found = view(root, budget, place)
         elif is_onnx(packed):
-            found = view_of_onnx(read_onnx(packed, budget))
+            found = view_of_forest(*read_onnx(packed, budget))
         elif (booster := booster_in(packed, budget)) is not None:
-            found = view_of_booster(booster)
+            found = view_of_forest(booster)
         elif (text := text_of(packed, limits)) is not None:
             found = view_of_rules(*rule_list_in(text))
         else:

@@ -1,4 +1,4 @@
-"""GradientBoosting and HistGradientBoosting of scikit-learn: what a file says holds for its rows, and no others."""
+"""GradientBoosting and HistGradientBoosting of scikit-learn: rows held back, what was taken out, and damaged files."""
 
 from __future__ import annotations
 
@@ -13,13 +13,10 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
 )
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from pytest_draft.artifact import read
-from pytest_draft.attack.boosted.staged import at_nodes, missed, stages
+from pytest_draft.attack.boosted.staged import missed
 from pytest_draft.data.training import training_data
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError
 
@@ -31,32 +28,11 @@ HOLES = np.where(RANDOM.rand(*COLUMNS.shape) < 0.1, np.nan, COLUMNS).astype(np.f
 TWO, THREE = np.where(SCORE > 0.5, "yes", "no"), np.digitize(SCORE, [-0.5, 1.5])
 TARGET, COUNT = SCORE.round(2) * 1000, RANDOM.poisson(np.exp(0.4 * SCORE))
 
-CLASSIFIERS = {
-    "two": (GradientBoostingClassifier(n_estimators=12), COLUMNS, TWO),
-    "three": (GradientBoostingClassifier(n_estimators=6, max_leaf_nodes=6, max_features=0.5), COLUMNS, THREE),
-    "deep": (GradientBoostingClassifier(n_estimators=40, max_depth=8, learning_rate=1, ccp_alpha=1e-4), COLUMNS, TWO),
-    "zero": (GradientBoostingClassifier(n_estimators=5, init="zero"), COLUMNS, THREE),
-    "histogram": (HistGradientBoostingClassifier(max_iter=15), COLUMNS, TWO),
-    "histograms": (HistGradientBoostingClassifier(max_iter=8, min_samples_leaf=5), HOLES, THREE),
-    "l2": (HistGradientBoostingClassifier(max_iter=15, l2_regularization=1.5, max_features=0.5), HOLES, TWO),
-    "saturated": (
-        HistGradientBoostingClassifier(max_iter=40, min_samples_leaf=1, max_leaf_nodes=None, learning_rate=0.8),
-        HOLES,
-        TWO,
-    ),
-    "stumps": (HistGradientBoostingClassifier(max_iter=5, max_leaf_nodes=2), COLUMNS, TWO),
-    "stopped": (
-        HistGradientBoostingClassifier(max_iter=5, early_stopping=True, validation_fraction=None),
-        COLUMNS,
-        TWO,
-    ),
-    "no split": (HistGradientBoostingClassifier(max_iter=2, min_samples_leaf=N_ROWS), COLUMNS, TWO),
-}
-REGRESSORS = {
-    "residuals": (GradientBoostingRegressor(n_estimators=20), COLUMNS, TARGET),
-    "from zero": (GradientBoostingRegressor(n_estimators=20, init="zero"), COLUMNS, TARGET),
-    "squared": (HistGradientBoostingRegressor(max_iter=20, l2_regularization=0.5), HOLES, TARGET),
-    "poisson": (HistGradientBoostingRegressor(max_iter=20, loss="poisson", min_samples_leaf=5), HOLES, COUNT),
+MODELS = {
+    "two": (GradientBoostingClassifier(n_estimators=8), COLUMNS),
+    "deep": (GradientBoostingClassifier(n_estimators=3, max_depth=8, learning_rate=1), COLUMNS),
+    "histogram": (HistGradientBoostingClassifier(max_iter=10), COLUMNS),
+    "l2": (HistGradientBoostingClassifier(max_iter=8, l2_regularization=1.5, max_features=0.5), HOLES),
 }
 
 
@@ -70,11 +46,9 @@ def _one_thread():
 def files(tmp_path_factory):
     """Return each model, and its file."""
     folder, found = tmp_path_factory.mktemp("boosted"), {}
-    for number, (name, (model, columns, labels)) in enumerate((CLASSIFIERS | REGRESSORS).items()):
-        model.fit(columns, labels)
-        path = folder / f"{number}.pkl"
-        path.write_bytes(pickle.dumps(model))
-        found[name] = (model, path)
+    for name, (model, columns) in MODELS.items():
+        found[name] = (model.fit(columns, TWO), folder / f"{name}.pkl")
+        found[name][1].write_bytes(pickle.dumps(model))
     return found
 
 
@@ -83,43 +57,6 @@ def forest_of(path):
     assert found.not_covered is None
     assert found.unjudged.why is None
     return found.forest
-
-
-def found_sums(forest, columns, gradient_of):
-    """Yield what each tree says, and what the rows make of it."""
-    for stage in stages(forest, columns):
-        tree, said = forest.trees[stage.tree], forest.observation.statements[stage.tree]
-        gradient = gradient_of(stage)
-        of_row = np.stack([np.ones(columns.shape[1]), gradient, stage.hessian, gradient**2])
-        sums = np.stack([at_nodes(tree.left, tree.right, stage.leaf, one) for one in of_row])
-        yield tree, said, np.einsum("sk,ks->s", said.weight, sums[:, said.node])
-
-
-@pytest.mark.parametrize("name", CLASSIFIERS)
-def test_the_rows_of_a_classifier_explain_every_statement_and_others_do_not(name, files):
-    _, columns, labels = CLASSIFIERS[name]
-    forest = forest_of(files[name][1])
-    assert forest.n_samples == N_ROWS
-    label = np.array([forest.classes.index(one) for one in labels.tolist()])
-    assert missed(forest, columns.T.astype(float), label) == 0
-    other = label.copy()
-    other[0] = (other[0] + 1) % forest.n_classes
-    if name != "no split":
-        assert missed(forest, columns.T.astype(float), other) > forest.n_trees / 2
-
-
-@pytest.mark.parametrize("name", REGRESSORS)
-def test_the_rows_of_a_regressor_explain_every_statement_and_others_do_not(name, files):
-    _, columns, targets = REGRESSORS[name]
-    forest, columns = forest_of(files[name][1]), columns.T.astype(float)
-    assert missed(forest, columns, targets) == 0
-    other = np.append(targets[0] + 3, targets[1:])
-    for targets_of, all_hold in ((targets, True), (other, False)):
-        good = [
-            (np.abs(found - said.total) <= said.tolerance).all()
-            for _, said, found in found_sums(forest, columns, lambda stage, y=targets_of: stage.gradient[:, 0] - y)
-        ]
-        assert all(good) == all_hold
 
 
 STOPPED = {
@@ -171,19 +108,7 @@ def test_rows_held_back_are_not_known_without_their_seed(seed, dump):
     assert "nothing in the file says which (_random_seed)" in read(dump(model)).not_covered
 
 
-@pytest.mark.parametrize("name", CLASSIFIERS | REGRESSORS)
-def test_scores_are_those_of_scikit_learn(name, files):
-    _, columns, _ = (CLASSIFIERS | REGRESSORS)[name]
-    model, path = files[name]
-    forest = forest_of(path)
-    score = np.tile(forest.observation.base[:, None], (1, N_ROWS))
-    for stage in stages(forest, columns.T.astype(float)):
-        tree = forest.trees[stage.tree]
-        score[stage.tree % len(score)] += tree.value[tree.leaves, 0][stage.leaf]
-    np.testing.assert_allclose(score.T, model._raw_predict(columns).reshape(N_ROWS, -1), rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.parametrize("name", ["histogram", "histograms", "l2"])
+@pytest.mark.parametrize("name", ["histogram", "l2"])
 def test_gains_give_the_hessians_of_leaves(name, files):
     forest = forest_of(files[name][1])
     for tree, said in zip(forest.trees, forest.observation.statements, strict=True):
@@ -205,30 +130,6 @@ def test_only_thresholds_of_gradient_boosting_are_midpoints_of_a_nodes_rows(file
     assert forest_of(files["histogram"][1]).splitter is None
 
 
-@pytest.mark.parametrize(
-    "model", [GradientBoostingClassifier(n_estimators=3), HistGradientBoostingClassifier(max_iter=3)]
-)
-def test_they_are_found_in_a_search_over_a_pipeline(model, dump):
-    search = GridSearchCV(make_pipeline(StandardScaler(), model), {}, cv=2).fit(COLUMNS, TWO)
-    found = read(dump(search))
-    assert found.forest.kind == type(model).__name__
-    assert found.unjudged.why is None
-    assert found.forest.n_samples == N_ROWS
-
-
-@pytest.mark.parametrize("name", ["two", "three", "residuals", "histograms", "poisson"])
-def test_a_skops_file_says_the_same(name, files, tmp_path):
-    skops = pytest.importorskip("skops.io")
-    model, path = files[name]
-    skops.dump(model, tmp_path / "model.skops")
-    one, other = forest_of(path), forest_of(tmp_path / "model.skops")
-    for mine, its in zip(one.trees, other.trees, strict=True):
-        for field in ("left", "right", "feature", "threshold", "missing_left", "value", "n_distinct"):
-            np.testing.assert_array_equal(getattr(mine, field), getattr(its, field))
-    for mine, its in zip(one.observation.statements, other.observation.statements, strict=True):
-        np.testing.assert_array_equal(mine.total, its.total)
-
-
 def test_values_of_single_precision_go_where_the_values_of_training_went(dump):
     columns = np.random.RandomState(1).normal(size=(600, 1)).round(4)
     labels = columns[:, 0] + np.random.RandomState(2).normal(size=600) > 0
@@ -242,36 +143,6 @@ G, R, H, S = (
     HistGradientBoostingClassifier(max_iter=2),
     HistGradientBoostingRegressor(max_iter=2),
 )
-NOT_COVERED = [
-    (G, {"loss": "exponential"}, {}, "loss exponential"),
-    (R, {"loss": "huber"}, {}, "loss huber"),
-    (R, {"loss": "absolute_error"}, {}, "loss absolute_error"),
-    (R, {"loss": "quantile"}, {}, "loss quantile"),
-    (G, {"init": LogisticRegression()}, {}, "parameter init"),
-    (G, {"subsample": 0.5}, {}, "parameter subsample"),
-    (G, {"n_iter_no_change": 1}, {}, "parameter n_iter_no_change"),
-    (G, {"warm_start": True}, {}, "parameter warm_start"),
-    (G, {}, {"sample_weight": 1 + np.arange(N_ROWS) % 2}, "sample weights"),
-    (H, {}, {"sample_weight": 1 + np.arange(N_ROWS) % 2}, "sample weights"),
-    (H, {"class_weight": "balanced"}, {}, "parameter class_weight"),
-    (H, {"warm_start": True}, {}, "parameter warm_start"),
-    (H, {"monotonic_cst": [1, 0, 0, 0, 0]}, {}, "parameter monotonic_cst"),
-    (H, {"categorical_features": [0]}, {}, "categorical_features"),
-    (S, {"loss": "absolute_error"}, {}, "loss absolute_error"),
-    (S, {"loss": "gamma"}, {}, "loss gamma"),
-    (S, {"loss": "quantile", "quantile": 0.3}, {}, "loss quantile"),
-]
-
-
-@pytest.mark.parametrize(("model", "parameters", "fitting", "words"), NOT_COVERED)
-def test_what_changes_the_equations_is_read_and_not_covered(model, parameters, fitting, words, dump):
-    model = pickle.loads(pickle.dumps(model)).set_params(**parameters)
-    labels = TWO if hasattr(model, "predict_proba") else np.exp(SCORE)
-    found = read(dump(model.fit(COLUMNS, labels, **fitting)))
-    assert words in found.not_covered
-    assert type(model).__name__ in found.not_covered
-    assert found.forest.n_trees == len(found.forest.observation.statements)
-    assert not any(len(said.node) for said in found.forest.observation.statements)
 
 
 @pytest.mark.parametrize("model", [G, H])
@@ -285,12 +156,6 @@ def test_a_parameter_that_only_a_newer_version_has_is_not_covered(model, dump, m
     assert read(dump(model)).not_covered is None
     monkeypatch.setattr("sklearn.base.__version__", "1.0.2")
     assert "boosted trees from 1.1 on are covered" in read(dump(model)).not_covered
-
-
-@pytest.mark.parametrize("model", [G, R, H, S])
-def test_one_that_was_not_fitted_is_refused(model, dump):
-    with pytest.raises(UnsupportedArtifactError, match="was not fitted"):
-        read(dump(model))
 
 
 def set_nodes(**changes):

@@ -23,7 +23,7 @@ from pytest_draft.artifact.catboost.parameters import SECTIONS
 from pytest_draft.artifact.json_text import anything, are_settings, json_content, unlike
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError
 
-_CBM = b"CBM1"
+CBM = b"CBM1"
 _JSON = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*\{\s*\"(?:ctr_data|features_info|model_info|oblivious_trees|scale_and_bias|trees)\"\s*:"
 )
@@ -123,7 +123,7 @@ def _n_strange(stored: Any, pattern: dict[str, Any], info: dict[str, Any], n_tre
 
 def is_catboost(packed: bytes) -> bool:
     """Return whether bytes are a model that CatBoost saved, as JSON or as cbm."""
-    return packed.startswith(_CBM) or (bool(_JSON.match(packed)) and _INSIDE in packed)
+    return packed.startswith(CBM) or (bool(_JSON.match(packed)) and _INSIDE in packed)
 
 
 def parts_of(packed: bytes, budget: Budget) -> ModelParts:
@@ -131,14 +131,10 @@ def parts_of(packed: bytes, budget: Budget) -> ModelParts:
 
     Raises
     ------
-    UnsupportedArtifactError
-        If it has no trees, or tests categories.
-    CorruptArtifactError
-        If it is damaged or contradicts itself.
-    ArtifactTooBigError
-        If the budget is spent.
+    ArtifactError
+        If it is damaged, too big, or of a kind that is not covered.
     """
-    return _of_cbm(packed, budget) if packed.startswith(_CBM) else _of_json(packed, budget)
+    return _of_cbm(packed, budget) if packed.startswith(CBM) else _of_json(packed, budget)
 
 
 # As JSON

@@ -35,10 +35,8 @@ class Table:
 
     Raises
     ------
-    CorruptArtifactError
-        If it, or later one of its fields, lies outside.
-    ArtifactTooBigError
-        If the budget is spent.
+    ArtifactError
+        If it is damaged, too big, or of a kind that is not covered.
     """
 
     def __init__(self, content: bytes, at: int, budget: Budget, read: list[tuple[int, int]] | None = None) -> None:

@@ -27,15 +27,17 @@ import numpy as np
 
 from pytest_draft.arrays import AnyArray, FloatArray
 from pytest_draft.artifact.boosted_tree import checked_tree
-from pytest_draft.artifact.booster_model import BoosterModel
 from pytest_draft.artifact.budget import Budget
-from pytest_draft.artifact.catboost.files import Grown, ModelParts, is_catboost, parts_of
-from pytest_draft.artifact.catboost.parameters import LOSSES, WEIGHTS, LeafEstimation, leaf_estimation
+from pytest_draft.artifact.catboost.files import CBM, Grown, ModelParts, is_catboost, parts_of
+from pytest_draft.artifact.catboost.parameters import LOSSES, LeafEstimation, leaf_estimation, weighs_all_rows_alike
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.artifact.forest.draws import Draws
 from pytest_draft.artifact.forest.observations import BoostedSums, NewtonSteps, Statements
+from pytest_draft.artifact.forest.observations.observation import sensitivities
+from pytest_draft.artifact.objects import Object, with_article
+from pytest_draft.artifact.read_forest import ReadForest
 from pytest_draft.artifact.world.contents import Contents
-from pytest_draft.errors import CorruptArtifactError
+from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError
 
 _DOUBLE = 1e-10
 """How far sums in double precision can be off, relative to what is added up: far more than they are."""
@@ -58,25 +60,28 @@ _FIRST = (
     "begin with (baseline), none of which is in the file: train without them"
 )
 
+CATBOOST = frozenset(
+    ("catboost.core", name) for name in ("CatBoost", "CatBoostClassifier", "CatBoostRegressor", "CatBoostRanker")
+)
+"""The classes of CatBoost whose instances are read."""
 
-def read_catboost(packed: bytes, budget: Budget) -> BoosterModel | None:
+_MODEL = "__model"
+
+
+def read_catboost(packed: bytes, budget: Budget) -> ReadForest | None:
     """Read a model that CatBoost saved as JSON or cbm; None where the bytes are no such file.
 
     Raises
     ------
-    UnsupportedArtifactError
-        If it has no trees, or tests categories.
-    CorruptArtifactError
-        If it is damaged or contradicts itself.
-    ArtifactTooBigError
-        If reading it would cross a limit.
+    ArtifactError
+        If it is damaged, too big, or of a kind that is not covered.
     """
     if not is_catboost(packed):
         return None
     return catboost_in_bytes(packed, budget, "CatBoost booster")
 
 
-def catboost_in_bytes(packed: bytes, budget: Budget, kind: str) -> BoosterModel:
+def catboost_in_bytes(packed: bytes, budget: Budget, kind: str) -> ReadForest:
     """Read a model from the bytes of a file, or from those inside a pickle.
 
     Parameters
@@ -96,10 +101,7 @@ def catboost_in_bytes(packed: bytes, budget: Budget, kind: str) -> BoosterModel:
     weights = [tree.weight for tree in parts.trees]
     rows = [_rows(weight) for weight in weights]
     counted = all(own is not None for own in rows) and len({int(own[0]) for own in rows if own is not None}) == 1
-    options = (parts.parameters or {}).get("data_processing_options")
-    counted = counted and all(
-        options.get(name) in wanted for name, wanted in WEIGHTS.items() if isinstance(options, dict)
-    )
+    counted = counted and weighs_all_rows_alike(parts.parameters)
     trees: list[Tree] = []
     for index, (tree, own) in enumerate(zip(parts.trees, rows, strict=True)):
         trees += _trees(index, tree, own if counted else None, parts.n_features)
@@ -125,13 +127,13 @@ def catboost_in_bytes(packed: bytes, budget: Budget, kind: str) -> BoosterModel:
     )
     how = _how(parts, len(parts.trees), n_scores, counted=counted)
     if isinstance(how, str):
-        return BoosterModel(forest, how, not_read, contents)
+        return ReadForest(forest, how, not_read, contents)
     said = forest.observation
     assert isinstance(said, BoostedSums)
     if not _first_tree_holds(forest, parts.trees[0], how):
         bare = [one for index, tree in enumerate(parts.trees) for one in _trees(index, tree, None, parts.n_features)]
         forest = replace(forest, trees=tuple(bare), observation=replace(said, counted=False), n_samples=None)
-        return BoosterModel(forest, _FIRST, not_read, contents)
+        return ReadForest(forest, _FIRST, not_read, contents)
     scale = max(
         1.0, *(float(np.abs(tree.value).max()) / how.learning_rate for tree in trees), float(np.abs(said.base).max())
     )
@@ -146,7 +148,41 @@ def catboost_in_bytes(packed: bytes, budget: Budget, kind: str) -> BoosterModel:
         "l2_leaf_reg": how.l2,
         "leaf_estimation_iterations": how.steps,
     }
-    return BoosterModel(replace(forest, observation=stated, parameters=parameters), None, not_read, contents)
+    return ReadForest(replace(forest, observation=stated, parameters=parameters), None, not_read, contents)
+
+
+def read_catboost_record(model: Object, budget: Budget) -> tuple[ReadForest, list[Object]]:
+    """Read a model of one of the classes in `CATBOOST`.
+
+    Returns
+    -------
+    ReadForest, list of Object
+        The model, and no inner objects.
+
+    Raises
+    ------
+    UnsupportedArtifactError
+        If it was not fitted.
+    ArtifactError
+        As `read_catboost`.
+    """
+    content = model.get(_MODEL)
+    if content is None:
+        raise UnsupportedArtifactError(
+            f"it holds {with_article(model.kind)} that was not fitted: fit it before saving it"
+        )
+    if not isinstance(content, (bytes, bytearray, memoryview)) or bytes(content[:4]) != CBM:
+        raise CorruptArtifactError(f"{model.path}{_MODEL} is no model of CatBoost")
+    found = catboost_in_bytes(bytes(content), budget, model.kind)
+    is_classifier = found.forest.classes is not None
+    if found.not_covered is None and is_classifier != {"CatBoostClassifier": True, "CatBoostRegressor": False}.get(
+        model.record.cls.name, is_classifier
+    ):
+        raise CorruptArtifactError(f"{model.path}{_MODEL} is none of a {model.kind}")
+    parameters = {**model.parameters(), **found.forest.parameters}
+    parameters.pop(_MODEL, None)
+    not_read = tuple(f"{model.path}{_MODEL}: {name}" for name in found.not_read)
+    return replace(found, forest=replace(found.forest, parameters=parameters), not_read=not_read), []
 
 
 def _rows(weight: FloatArray | None) -> AnyArray | None:
@@ -222,15 +258,13 @@ def _statements(tree: Tree, how: LeafEstimation, scale: float) -> Statements:
     linear = how.steps == 1 and how.loss != "softmax"
     if not linear or (how.backtracking and not value.any()):  # no step was taken at all
         leaves, value = leaves[:0], value[:0]
-    weight = np.zeros((len(leaves), 4))
-    weight[:, 1] = 1
-    weight[:, 2 if how.newton else 0] = value
     share = np.abs(value) * (tree.n_distinct[leaves] + how.l2)
     if how.loss in ("squared", "poisson"):
         off = _OF_TARGETS * (share + scale * tree.n_distinct[leaves])
     else:
         off = _DOUBLE * (share + tree.n_distinct[0])
-    return Statements(leaves, weight, -value * how.l2, off)
+    weight = (0, 1, value, 0) if how.newton else (value, 1, 0, 0)
+    return Statements.of(leaves, weight, -value * how.l2, off)
 
 
 def _first_tree_holds(forest: Forest, first: Grown, how: LeafEstimation) -> bool:
@@ -248,8 +282,7 @@ def _first_tree_holds(forest: Forest, first: Grown, how: LeafEstimation) -> bool
     if not step.any():
         return True
     if how.loss == "softmax":
-        p = np.exp(said.base - said.base.max())
-        p /= p.sum()
+        p = sensitivities("softmax", said.base)[0]
         of_class = rows[:, None] * (p + p * (step - (step @ p)[:, None])) + how.l2 * step
         return how.steps > 1 or _are_whole(of_class, rows[:, None])
     base, own = float(said.base[0]), step[:, 0]

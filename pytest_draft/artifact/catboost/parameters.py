@@ -9,74 +9,80 @@ from typing import Any
 import numpy as np
 
 from pytest_draft.artifact.forest.observations import Loss
+from pytest_draft.artifact.parameters import Parameters, among
 from pytest_draft.errors import CorruptArtifactError, one_line
 
 LOSSES: dict[str, Loss] = {"Logloss": "logistic", "MultiClass": "softmax", "RMSE": "squared", "Poisson": "poisson"}
 
 _TOP = "the top level"
-_KNOWN: dict[str, frozenset[str]] = {
-    _TOP: frozenset(
-        (
-            *("boosting_options", "cat_feature_params", "data_processing_options", "detailed_profile", "flat_params"),
-            *("logging_level", "loss_function", "metadata", "metrics", "pool_metainfo_options", "random_seed"),
-            *("system_options", "task_type", "tree_learner_options"),
-        )
+_KNOWN: dict[str, Parameters] = {
+    _TOP: Parameters(
+        harmless=(
+            *("boosting_options", "cat_feature_params", "data_processing_options", "detailed_profile"),
+            *("flat_params", "logging_level", "loss_function", "metadata", "metrics", "pool_metainfo_options"),
+            *("random_seed", "system_options", "task_type", "tree_learner_options"),
+        ),
+        needed={},
     ),
-    "boosting_options": frozenset(
-        (
-            *("approx_on_full_history", "boost_from_average", "boosting_type", "fold_len_multiplier"),
-            *("fold_permutation_block", "iterations", "learning_rate", "model_shrink_mode", "model_shrink_rate"),
-            *("od_config", "permutation_count", "posterior_sampling", "langevin", "diffusion_temperature"),
-        )
+    "boosting_options": Parameters(
+        harmless=(
+            *("boost_from_average", "fold_len_multiplier", "fold_permutation_block", "iterations"),
+            *("learning_rate", "model_shrink_mode", "od_config", "permutation_count"),
+        ),
+        needed={
+            "approx_on_full_history": (among(False), "scores are of parts of the rows"),
+            "boosting_type": (among("Plain"), "trees see scores of parts of the rows"),
+            "model_shrink_rate": (among(0), "earlier trees shrink with each round"),
+            "posterior_sampling": (among(False), "noise is added to leaves"),
+            "langevin": (among(False), "noise is added to leaves"),
+            "diffusion_temperature": (among(0, 10000), "noise is added to leaves"),
+        },
     ),
-    "tree_learner_options": frozenset(
-        (
-            *("bayesian_matrix_reg", "bootstrap", "depth", "dev_efb_max_buckets", "dev_leafwise_approxes"),
-            *("dev_score_calc_obj_block_size", "grow_policy", "l2_leaf_reg", "leaf_estimation_backtracking"),
-            *("leaf_estimation_iterations", "leaf_estimation_method", "max_leaves", "min_data_in_leaf"),
-            *("model_size_reg", "monotone_constraints", "penalties", "random_score_type", "random_strength", "rsm"),
-            *("sampling_frequency", "score_function", "sparse_features_conflict_fraction"),
-        )
+    "tree_learner_options": Parameters(
+        harmless=(
+            *("bayesian_matrix_reg", "bootstrap", "depth", "dev_efb_max_buckets"),
+            *("dev_score_calc_obj_block_size", "grow_policy", "l2_leaf_reg", "leaf_estimation_iterations"),
+            *("leaf_estimation_method", "max_leaves", "min_data_in_leaf", "model_size_reg", "penalties"),
+            *("random_score_type", "random_strength", "rsm", "sampling_frequency", "score_function"),
+        ),
+        needed={
+            "monotone_constraints": (among({}, [], ""), "leaves' values are bounded by others"),
+            "dev_leafwise_approxes": (among(False), "leaves' values are found one by one"),
+            "leaf_estimation_backtracking": (among("AnyImprovement", "No"), "steps are cut off"),
+            "sparse_features_conflict_fraction": (among(0), "values of sparse columns are mixed up"),
+        },
     ),
-    "data_processing_options": frozenset(
-        (
-            *("allow_const_label", "auto_class_weights", "class_names", "class_weights", "classes_count"),
-            *("dev_default_value_fraction_for_sparse", "dev_group_features", "dev_leafwise_scoring"),
-            *("dev_sparse_array_indexing", "embedding_processing_options", "eval_fraction"),
-            *("float_features_binarization", "force_unit_auto_pair_weights", "has_time", "ignored_features"),
-            *("per_float_feature_quantization", "target_border", "text_processing_options"),
-        )
+    "data_processing_options": Parameters(
+        harmless=(
+            *("allow_const_label", "class_names", "classes_count", "dev_default_value_fraction_for_sparse"),
+            *("dev_group_features", "dev_leafwise_scoring", "dev_sparse_array_indexing"),
+            *("embedding_processing_options", "float_features_binarization", "force_unit_auto_pair_weights"),
+            *("has_time", "ignored_features", "per_float_feature_quantization", "text_processing_options"),
+        ),
+        needed={
+            "auto_class_weights": (among("None"), "rows have weights by class"),
+            "class_weights": (among([], {}, ""), "rows have weights by class"),
+            "eval_fraction": (among(0), "a part of the rows was held out"),
+            "target_border": (among(None), "labels were cut in two"),
+        },
     ),
 }
-"""Names that are known of each section."""
+"""What is known of each section."""
 
-SECTIONS = frozenset().union(*_KNOWN.values())
-"""All of them."""
+SECTIONS = frozenset().union(*(section.names for section in _KNOWN.values()))
+"""All names."""
 
-_NEEDED: dict[tuple[str, str], tuple[tuple[object, ...], str]] = {
-    ("boosting_options", "approx_on_full_history"): ((False,), "scores are of parts of the rows"),
-    ("boosting_options", "boosting_type"): (("Plain",), "trees see scores of parts of the rows"),
-    ("boosting_options", "model_shrink_rate"): ((0,), "earlier trees shrink with each round"),
-    ("boosting_options", "posterior_sampling"): ((False,), "noise is added to leaves"),
-    ("boosting_options", "langevin"): ((False,), "noise is added to leaves"),
-    ("boosting_options", "diffusion_temperature"): ((0, 10000), "noise is added to leaves"),
-    ("tree_learner_options", "monotone_constraints"): (({}, [], ""), "leaves' values are bounded by others"),
-    ("tree_learner_options", "dev_leafwise_approxes"): ((False,), "leaves' values are found one by one"),
-    ("tree_learner_options", "leaf_estimation_backtracking"): (("AnyImprovement", "No"), "steps are cut off"),
-    ("tree_learner_options", "sparse_features_conflict_fraction"): ((0,), "values of sparse columns are mixed up"),
-    ("data_processing_options", "auto_class_weights"): (("None",), "rows have weights by class"),
-    ("data_processing_options", "class_weights"): (([], {}, ""), "rows have weights by class"),
-    ("data_processing_options", "eval_fraction"): ((0,), "a part of the rows was held out"),
-    ("data_processing_options", "target_border"): ((None,), "labels were cut in two"),
-}
-"""What each must be, where it is stored, and what it means else."""
+_WEIGHTS = ("auto_class_weights", "class_weights", "eval_fraction")
 
-WEIGHTS: dict[str, tuple[object, ...]] = {
-    name: (None, *wanted)
-    for (_, name), (wanted, _) in _NEEDED.items()
-    if name in ("auto_class_weights", "class_weights", "eval_fraction")
-}
-"""At what values parameters leave each row its weight of 1."""
+
+def weighs_all_rows_alike(parameters: dict[str, Any] | None) -> bool:
+    """Return whether parameters leave each row its weight of 1."""
+    options = (parameters or {}).get("data_processing_options")
+    if not isinstance(options, dict):
+        return True
+    needed = _KNOWN["data_processing_options"].needed
+    return all(options.get(name) is None or needed[name][0](options[name]) for name in _WEIGHTS)
+
 
 _MOST_STEPS = 100
 """Most steps of a leaf: each is computed again, many times over."""
@@ -105,7 +111,6 @@ def leaf_estimation(parameters: dict[str, Any], n_trees: int, n_scores: int) -> 
         As CatBoost stores them, in sections.
     n_trees : int
         That the model has, a round each.
-    n_scores : int
 
     Raises
     ------
@@ -118,23 +123,21 @@ def leaf_estimation(parameters: dict[str, Any], n_trees: int, n_scores: int) -> 
         own = parameters if section == _TOP else parameters.get(section)
         if not isinstance(own, dict):
             raise CorruptArtifactError(f"its parameters do not have {section}")
-        for name, value in own.items():
-            if name not in known:
+        for name, value, meaning in known.strange(own):
+            if meaning is None:
                 return f"it was trained with CatBoost's parameter {one_line(name, 60)}, which is not known here"
-            wanted, meaning = _NEEDED.get((section, name), ((value,), ""))
-            if value not in wanted:
-                shown = f"{name} = {one_line(str(value)[:40], 40)}"
-                return f"it was trained with CatBoost's {shown} ({meaning}), which is not covered: train without it"
+            shown = f"{name} = {one_line(str(value)[:40], 40)}"
+            return f"it was trained with CatBoost's {shown} ({meaning}), which is not covered: train without it"
     if not isinstance(node := parameters.get("system_options"), dict) or node.get("node_type") != "SingleHost":
         return "it was trained with CatBoost on several machines, which is not covered: train it on one"
     said = parameters["loss_function"] if isinstance(parameters.get("loss_function"), dict) else {}
-    name = said.get("type")
-    if type(name) is not str or name not in LOSSES or said.get("params"):
+    loss = said.get("type")
+    if type(loss) is not str or loss not in LOSSES or said.get("params"):
         return (
-            f"it was trained with a loss that is not covered ({one_line(str(name)[:40], 40)}): covered are "
+            f"it was trained with a loss that is not covered ({one_line(str(loss)[:40], 40)}): covered are "
             f"{', '.join(LOSSES)}, without options"
         )
-    return _estimation(parameters, LOSSES[name], n_trees, n_scores)
+    return _estimation(parameters, LOSSES[loss], n_trees, n_scores)
 
 
 def _estimation(parameters: dict[str, Any], loss: Loss, n_trees: int, n_scores: int) -> LeafEstimation | str:

@@ -25,11 +25,11 @@ import numpy as np
 
 from pytest_draft.arrays import FloatArray
 from pytest_draft.artifact.boosted_tree import STEPS, Splits, checked_tree
-from pytest_draft.artifact.booster_model import BoosterModel
 from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.artifact.forest.draws import Draws
 from pytest_draft.artifact.forest.observations import BoostedSums, Loss, Statements
+from pytest_draft.artifact.forest.observations.observation import sensitivities
 from pytest_draft.artifact.json_text import json_content
 from pytest_draft.artifact.lightgbm.parameters import not_covered_parameter, takes_all_rows
 from pytest_draft.artifact.lightgbm.text import (
@@ -38,9 +38,9 @@ from pytest_draft.artifact.lightgbm.text import (
     floats,
     integer,
     integers,
-    is_lightgbm,
     model_text,
 )
+from pytest_draft.artifact.read_forest import ReadForest
 from pytest_draft.artifact.world.contents import Contents, Stored, stored_categories, stored_numbers
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError, one_line
 
@@ -57,7 +57,7 @@ _SIX_DIGITS = 5e-6
 """How far a number printed with six digits can be off, relative to it."""
 
 _CATEGORICAL, _DEFAULT_LEFT = 1, 2
-_MISSING_NONE, _MISSING_ZERO, _MISSING_NAN = 0, 1, 2
+_MISSING_ZERO, _MISSING_NAN = 1, 2
 _ZERO = 1e-35
 """LightGBM's zero: up to here a number is none, and what it prints is rounded up from that."""
 
@@ -89,30 +89,9 @@ class _Leaves:
     """Why it is not known where it sends rows; None where it is."""
 
 
-def read_lightgbm(packed: bytes, budget: Budget) -> BoosterModel | None:
-    """Read a booster that LightGBM saved as text; None where the bytes are no such file.
-
-    Raises
-    ------
-    UnsupportedArtifactError
-        If it has no trees.
-    CorruptArtifactError
-        If it is damaged or contradicts itself.
-    ArtifactTooBigError
-        If reading it would cross a limit.
-    """
-    if not is_lightgbm(packed):
-        return None
-    try:
-        text = packed.decode("utf-8")
-    except UnicodeDecodeError:
-        raise CorruptArtifactError("its LightGBM text is not UTF-8") from None
-    return lightgbm_in_text(text, budget, "LightGBM booster")
-
-
 def lightgbm_in_text(
     text: str, budget: Budget, kind: str, classes: tuple[object, ...] | None = None, *, classifier: bool | None = None
-) -> BoosterModel:
+) -> ReadForest:
     """Read a booster from its text.
 
     Parameters
@@ -129,7 +108,7 @@ def lightgbm_in_text(
     Raises
     ------
     ArtifactError
-        As `read_lightgbm`.
+        If it is damaged, too big, or of a kind that is not covered.
     """
     model = model_text(text, budget)
     return _Reader(model, budget, kind).booster(classes, classifier)
@@ -147,7 +126,7 @@ class _Reader:
         self._n_scores = integer(header, "num_tree_per_iteration", "the header", 1, 2**20)
         self._objective, self._options = self._objective_and_options()
 
-    def booster(self, classes: tuple[object, ...] | None, classifier: bool | None) -> BoosterModel:
+    def booster(self, classes: tuple[object, ...] | None, classifier: bool | None) -> ReadForest:
         """Return the forest, and why it cannot be judged where it cannot."""
         model = self._model
         if not model.trees:
@@ -190,7 +169,7 @@ class _Reader:
         not_read = ("feature_importances", "split_gain", *opaque)
         learned = (stored_numbers("feature_infos", self._ranges()),)
         contents = Contents(self._categories(), opaque=opaque, learned=learned)
-        return BoosterModel(forest, not_covered, not_read, contents)
+        return ReadForest(forest, not_covered, not_read, contents)
 
     def _categories(self) -> tuple[Stored, ...]:
         """Return the categories of each column of categories of the table."""
@@ -442,14 +421,13 @@ class _Equations:
 
     def _first_round_holds(self, trees: list[Tree], base: FloatArray, steps: list[FloatArray]) -> bool:
         """Return whether the first round says the same of its rows' hessians and classes as its numbers of rows."""
-        p = _probabilities(self._said.loss, base)
+        p, hessian = sensitivities(self._said.loss, base)
         for t in range(self._n_scores):
             tree, own = trees[t], self._leaves[t]
             if len(own.hessian) == 1:
                 continue
             rows = tree.n_distinct[tree.leaves].astype(np.float64)
-            single = {"squared": 1.0, "poisson": float(p[t])}.get(self._said.loss, float(p[t] * (1 - p[t])))
-            if (np.abs(own.hessian - rows * single * self._factor) > 1e-5 * own.hessian + _DOUBLE).any():
+            if (np.abs(own.hessian - rows * float(hessian[t]) * self._factor) > 1e-5 * own.hessian + _DOUBLE).any():
                 self.not_covered = _SCORES
                 return False
             if self._forest.classes is None:
@@ -495,18 +473,16 @@ class _Equations:
         leaves, n_leaves = tree.leaves, len(tree.leaves)
         parts: list[Statements] = []
         if n_leaves > 1 and self._said.loss != "squared":
-            weight = np.tile([0.0, 0.0, self._factor, 0.0], (n_leaves, 1))
             single = _SINGLE * (4 if self._said.loss == "poisson" else 1.01)  # poisson: its base is known in single
             off = single * own.hessian + _DOUBLE * (own.hessian.sum() + 1)
-            parts.append(Statements(leaves, weight, own.hessian, off))
+            parts.append(Statements.of(leaves, (0, 0, self._factor, 0), own.hessian, off))
         if n_leaves > 1 and self._forest.classes is not None:
             share = np.abs(step) / self._rate * (own.hessian + self._l2)
             rows = tree.n_distinct[leaves]
-            weight = np.tile([0.0, 1.0, 0.0, 0.0], (n_leaves, 1))
             total = -step / self._rate * (own.hessian + self._l2)
             off = 1.01 * _SINGLE * rows + _DOUBLE * (tree.n_distinct[0] + share)
             off = off + share * self._rate_off + np.abs(step) / self._rate * self._l2_off
-            parts.append(Statements(leaves, weight, total, off))
+            parts.append(Statements.of(leaves, (0, 1, 0, 0), total, off))
         return Statements.joined(parts)
 
 
@@ -530,16 +506,6 @@ def _printed(parameters: Fields, name: str) -> tuple[float, float]:
     digits = text.lower().partition("e")[0].replace(".", "").lstrip("-0")
     off = _SIX_DIGITS if len(digits) >= 6 else 0.0
     return value, off * (1 if name == "learning_rate" else abs(value))
-
-
-def _probabilities(loss: Loss, base: FloatArray) -> FloatArray:
-    """Return what all rows have before the first round."""
-    if loss == "logistic":
-        return np.asarray(1 / (1 + np.exp(-base)))
-    if loss == "softmax":
-        p = np.exp(base - base.max())
-        return np.asarray(p / p.sum())
-    return np.exp(base) if loss == "poisson" else base
 
 
 def _at_inner(tree: Tree, of_leaf: FloatArray) -> FloatArray:

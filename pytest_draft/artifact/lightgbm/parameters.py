@@ -2,76 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from pytest_draft.artifact.lightgbm.text import Fields
+from pytest_draft.artifact.parameters import Parameters, among, is_number
 from pytest_draft.errors import one_line
 
-_HARMLESS = frozenset(
-    (
-        *("objective", "metric", "data", "valid", "num_iterations", "learning_rate", "num_leaves", "num_threads"),
-        *("seed", "deterministic", "force_col_wise", "force_row_wise", "histogram_pool_size", "max_depth"),
-        *("min_data_in_leaf", "min_sum_hessian_in_leaf", "bagging_seed", "bagging_by_query", "feature_fraction"),
-        *("feature_fraction_bynode", "feature_fraction_seed", "extra_trees", "extra_seed", "early_stopping_round"),
-        *("early_stopping_min_delta", "first_metric_only", "lambda_l2", "linear_lambda", "min_gain_to_split"),
-        *("drop_rate", "max_drop", "skip_drop", "xgboost_dart_mode", "uniform_drop", "drop_seed", "top_rate"),
-        *("other_rate", "min_data_per_group", "max_cat_threshold", "cat_l2", "cat_smooth", "max_cat_to_onehot"),
-        *("top_k", "monotone_constraints_method", "monotone_penalty", "feature_contri", "forcedsplits_filename"),
-        *("refit_decay_rate", "cegb_tradeoff", "cegb_penalty_split", "cegb_penalty_feature_lazy"),
-        *("cegb_penalty_feature_coupled", "interaction_constraints", "verbosity", "saved_feature_importance_type"),
-        *("num_grad_quant_bins", "quant_train_renew_leaf", "stochastic_rounding", "max_bin", "max_bin_by_feature"),
-        *("min_data_in_bin", "bin_construct_sample_cnt", "data_random_seed", "is_enable_sparse", "enable_bundle"),
-        *("use_missing", "zero_as_missing", "feature_pre_filter", "pre_partition", "two_round", "header"),
-        *("label_column", "group_column", "ignore_column", "categorical_feature", "forcedbins_filename"),
-        *("precise_float_parser", "parser_config_file", "objective_seed", "num_class", "boost_from_average"),
-        *("alpha", "fair_c", "poisson_max_delta_step", "tweedie_variance_power", "lambdarank_truncation_level"),
-        *("lambdarank_norm", "lambdarank_position_bias_regularization", "label_gain", "eval_at"),
-        *("multi_error_top_k", "auc_mu_weights", "local_listen_port", "time_out", "machine_list_filename"),
-        *("machines", "gpu_platform_id", "gpu_device_id", "gpu_device_id_list", "gpu_use_dp", "num_gpu"),
-        *("bagging_freq", "bagging_fraction", "pos_bagging_fraction", "neg_bagging_fraction"),
-        *("snapshot_freq", "output_model", "save_binary", "use_two_round_loading", "max_conflict_rate"),
-        *("sparse_threshold", "histogram_type"),
-    )
+_ZERO, _ONE = is_number(0), is_number(1)
+_PARAMETERS = Parameters(
+    harmless=frozenset(
+        (
+            *("objective", "metric", "data", "valid", "num_iterations", "learning_rate", "num_leaves", "num_threads"),
+            *("seed", "deterministic", "force_col_wise", "force_row_wise", "histogram_pool_size", "max_depth"),
+            *("min_data_in_leaf", "min_sum_hessian_in_leaf", "bagging_seed", "bagging_by_query", "feature_fraction"),
+            *("feature_fraction_bynode", "feature_fraction_seed", "extra_trees", "extra_seed", "early_stopping_round"),
+            *("early_stopping_min_delta", "first_metric_only", "lambda_l2", "linear_lambda", "min_gain_to_split"),
+            *("drop_rate", "max_drop", "skip_drop", "xgboost_dart_mode", "uniform_drop", "drop_seed", "top_rate"),
+            *("other_rate", "min_data_per_group", "max_cat_threshold", "cat_l2", "cat_smooth", "max_cat_to_onehot"),
+            *("top_k", "monotone_constraints_method", "monotone_penalty", "feature_contri", "forcedsplits_filename"),
+            *("refit_decay_rate", "cegb_tradeoff", "cegb_penalty_split", "cegb_penalty_feature_lazy"),
+            *("cegb_penalty_feature_coupled", "interaction_constraints", "verbosity", "saved_feature_importance_type"),
+            *("num_grad_quant_bins", "quant_train_renew_leaf", "stochastic_rounding", "max_bin", "max_bin_by_feature"),
+            *("min_data_in_bin", "bin_construct_sample_cnt", "data_random_seed", "is_enable_sparse", "enable_bundle"),
+            *("use_missing", "zero_as_missing", "feature_pre_filter", "pre_partition", "two_round", "header"),
+            *("label_column", "group_column", "ignore_column", "categorical_feature", "forcedbins_filename"),
+            *("precise_float_parser", "parser_config_file", "objective_seed", "num_class", "boost_from_average"),
+            *("alpha", "fair_c", "poisson_max_delta_step", "tweedie_variance_power", "lambdarank_truncation_level"),
+            *("lambdarank_norm", "lambdarank_position_bias_regularization", "label_gain", "eval_at"),
+            *("multi_error_top_k", "auc_mu_weights", "local_listen_port", "time_out", "machine_list_filename"),
+            *("machines", "gpu_platform_id", "gpu_device_id", "gpu_device_id_list", "gpu_use_dp", "num_gpu"),
+            *("bagging_freq", "bagging_fraction", "pos_bagging_fraction", "neg_bagging_fraction"),
+            *("snapshot_freq", "output_model", "save_binary", "use_two_round_loading", "max_conflict_rate"),
+            *("sparse_threshold", "histogram_type"),
+        )
+    ),
+    needed={
+        "boosting": (among("gbdt", "gbrt"), "trees were dropped, averaged or given chosen rows"),
+        "data_sample_strategy": (among("bagging"), "rows were chosen by their gradients"),
+        "tree_learner": (among("serial"), "trees were grown on parts of the rows"),
+        "device_type": (among("cpu"), "sums were made in another precision"),
+        "num_machines": (_ONE, "trees were grown on parts of the rows"),
+        "linear_tree": (_ZERO, "leaves hold linear models"),
+        "use_quantized_grad": (_ZERO, "gradients were rounded by chance"),
+        "lambda_l1": (_ZERO, "leaves' values are drawn to zero"),
+        "max_delta_step": (_ZERO, "leaves' values are cut off"),
+        "path_smooth": (_ZERO, "leaves' values are mixed with their parents'"),
+        "monotone_constraints": (among(""), "leaves' values are bounded by others"),
+        "is_unbalance": (_ZERO, "rows have weights by class"),
+        "scale_pos_weight": (_ONE, "rows have weights by class"),
+        "weight_column": (among(""), "rows have weights"),
+        "sigmoid": (_ONE, "scores are scaled"),
+        "reg_sqrt": (_ZERO, "targets are square roots"),
+    },
 )
-"""Those that change which trees are grown but not what they say, and those that are looked at elsewhere."""
-
-
-def _is_number(wanted: float) -> Callable[[str], bool]:
-    def good(value: str) -> bool:
-        try:
-            return float(value) == wanted
-        except ValueError:
-            return False
-
-    return good
-
-
-_ZERO, _ONE = _is_number(0), _is_number(1)
-
-
-def _is(*wanted: str) -> Callable[[str], bool]:
-    return lambda value: value in wanted
-
-
-_NEEDED: dict[str, tuple[Callable[[str], bool], str]] = {
-    "boosting": (_is("gbdt", "gbrt"), "trees were dropped, averaged or given chosen rows"),
-    "data_sample_strategy": (_is("bagging"), "rows were chosen by their gradients"),
-    "tree_learner": (_is("serial"), "trees were grown on parts of the rows"),
-    "device_type": (_is("cpu"), "sums were made in another precision"),
-    "num_machines": (_ONE, "trees were grown on parts of the rows"),
-    "linear_tree": (_ZERO, "leaves hold linear models"),
-    "use_quantized_grad": (_ZERO, "gradients were rounded by chance"),
-    "lambda_l1": (_ZERO, "leaves' values are drawn to zero"),
-    "max_delta_step": (_ZERO, "leaves' values are cut off"),
-    "path_smooth": (_ZERO, "leaves' values are mixed with their parents'"),
-    "monotone_constraints": (_is(""), "leaves' values are bounded by others"),
-    "is_unbalance": (_ZERO, "rows have weights by class"),
-    "scale_pos_weight": (_ONE, "rows have weights by class"),
-    "weight_column": (_is(""), "rows have weights"),
-    "sigmoid": (_ONE, "scores are scaled"),
-    "reg_sqrt": (_ZERO, "targets are square roots"),
-}
-"""What each must be, and what it means else."""
 
 
 def takes_all_rows(parameters: Fields) -> bool:
@@ -89,13 +70,10 @@ def not_covered_parameter(parameters: Fields) -> str | None:
     """
     if not {"boosting", "learning_rate", "lambda_l2"} <= parameters.keys():
         return "its LightGBM text has no parameters, so it is not known how its trees were grown: save it again"
-    for name, value in parameters.items():
-        if name in _NEEDED:
-            good, meaning = _NEEDED[name]
-            if not good(value):
-                return f"it was trained with LightGBM's {name} = {one_line(value, 40)} ({meaning}): train without it"
-        elif name not in _HARMLESS:
+    for name, value, meaning in _PARAMETERS.strange(parameters):
+        if meaning is None:
             return f"it was trained with LightGBM's parameter {one_line(name, 60)}, which is not known here"
+        return f"it was trained with LightGBM's {name} = {one_line(value, 40)} ({meaning}): train without it"
     if not takes_all_rows(parameters):
         return (
             "it was trained with LightGBM's bagging (bagging_fraction, subsample), and the rows that were drawn for "

@@ -76,10 +76,8 @@ def model_text(text: str, budget: Budget) -> ModelText:
 
     Raises
     ------
-    CorruptArtifactError
-        If it is malformed, or cut off.
-    ArtifactTooBigError
-        If it has too many lines.
+    ArtifactError
+        If it is damaged, too big, or of a kind that is not covered.
     """
     budget.spend_copy(len(text))
     lines = iter(text.splitlines())

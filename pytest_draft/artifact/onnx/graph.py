@@ -137,10 +137,8 @@ def read_graph(packed: bytes, budget: Budget) -> Graph:
 
     Raises
     ------
-    CorruptArtifactError
-        If it is damaged or contradicts itself.
-    UnsupportedArtifactError
-        If it holds no graph.
+    ArtifactError
+        If it is damaged, too big, or of a kind that is not covered.
     """
     model = Message(memoryview(packed), budget)
     graph = model.message(7)

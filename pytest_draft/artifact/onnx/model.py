@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from pytest_draft.artifact.objects import with_article
 from pytest_draft.artifact.onnx.columns import INSTEAD, Columns, ColumnWalk
 from pytest_draft.artifact.onnx.graph import Graph, read_graph
 from pytest_draft.artifact.onnx.trees import Ensemble, distinct_classes
+from pytest_draft.artifact.read_forest import ReadForest
 from pytest_draft.artifact.world.contents import SMALL, Contents, Stored
 from pytest_draft.errors import CorruptArtifactError, NotCoveredError, UnsupportedArtifactError, listed, one_line
 
@@ -47,27 +47,13 @@ _CATEGORIES = ("cats_", "keys_", "values_")
 """Beginnings of the names of attributes in which an encoder holds what it knows of a column."""
 
 
-@dataclass(frozen=True, eq=False)
-class OnnxModel:
-    """What was read of an ONNX file; as in `Artifact`."""
-
-    forest: Forest
-    not_covered: str | None
-    contents: Contents
-    not_read: tuple[str, ...]
-
-
-def read_onnx(packed: bytes, budget: Budget) -> OnnxModel:
-    """Read the forest of an ONNX file, and list all else that it holds.
+def read_onnx(packed: bytes, budget: Budget) -> tuple[ReadForest, str]:
+    """Read the forest of an ONNX file, and list all else that it holds; and what is around it, in words.
 
     Raises
     ------
-    UnsupportedArtifactError
-        If it holds no trees, or trees of a kind that is not covered.
-    CorruptArtifactError
-        If it is damaged or contradicts itself.
-    ArtifactTooBigError
-        If reading it would cross a limit.
+    ArtifactError
+        If it is damaged, too big, or of a kind that is not covered.
     """
     graph = read_graph(packed, budget)
     forest, not_covered, understood = _forest_of(graph, budget)
@@ -76,7 +62,8 @@ def read_onnx(packed: bytes, budget: Budget) -> OnnxModel:
     contents = Contents(arrays, frozenset((forest.n_features, forest.n_classes)), opaque)
     others = [node.kind for node in graph.nodes if node.kind not in _TREES]
     not_read = tuple(sorted({one_line(name, 80) for name in (*others, *opaque)}))
-    return OnnxModel(forest, not_covered, contents, not_read)
+    before = "" if not_covered is None else ", behind operations that are not covered"
+    return ReadForest(forest, not_covered, not_read, contents), f"{before}, in an ONNX file"
 
 
 def _constants(graph: Graph) -> Iterator[tuple[str, AnyArray | None]]:
@@ -121,10 +108,8 @@ def _forest_of(graph: Graph, budget: Budget) -> tuple[Forest, str | None, frozen
 
     Raises
     ------
-    UnsupportedArtifactError
-        If it holds no trees, or trees of a kind that is not covered.
-    CorruptArtifactError
-        If they contradict themselves.
+    ArtifactError
+        If it is damaged, too big, or of a kind that is not covered.
     """
     kind = _kind(graph)
     nodes = [node for node in graph.nodes if node.kind in _TREES]

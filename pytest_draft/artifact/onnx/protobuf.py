@@ -41,10 +41,8 @@ class Message:
 
     Raises
     ------
-    CorruptArtifactError
-        If it is malformed.
-    ArtifactTooBigError
-        If the budget is spent.
+    ArtifactError
+        If it is damaged, too big, or of a kind that is not covered.
     """
 
     def __init__(self, content: memoryview, budget: Budget) -> None:

@@ -159,10 +159,8 @@ class Ensemble:
 
         Raises
         ------
-        CorruptArtifactError
-            If one is not a binary tree, or has weights at other nodes than its leaves.
-        UnsupportedArtifactError
-            If a node compares in a way that scikit-learn's trees do not.
+        ArtifactError
+            If it is damaged, too big, or of a kind that is not covered.
         """
         modes = self._node.attributes.get("nodes_modes")
         known = {bytes(text): code for code, text in enumerate(_MODES)}

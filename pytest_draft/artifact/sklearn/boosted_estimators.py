@@ -1,22 +1,24 @@
-"""What the readers of scikit-learn's boosted trees share: what one has found, whether counts add up, and what follows
-about the two children of a node from what a file says of all three, apart from its linear equations.
+"""What the readers of scikit-learn's boosted trees share: the forest of what was read, whether counts add up, and what
+follows about the two children of a node from what a file says of all three, apart from its linear equations.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.budget import Budget
-from pytest_draft.artifact.forest import Tree, minor_of
+from pytest_draft.artifact.forest import Forest, Tree, minor_of
+from pytest_draft.artifact.forest.draws import Draws
 from pytest_draft.artifact.forest.observations import BoostedSums
 from pytest_draft.artifact.forest.validate import Nodes, RawTree, check_arguments, counted, frozen, without_rows
 from pytest_draft.artifact.objects import Object, data_of
 from pytest_draft.artifact.origin import HeldBack
+from pytest_draft.artifact.read_forest import ReadForest
 from pytest_draft.artifact.records import Record
 from pytest_draft.errors import CorruptArtifactError, one_line
 
@@ -28,22 +30,36 @@ _OLDEST, _NEWEST = (1, 1), (1, 9)
 """Versions of scikit-learn whose boosted trees were compared with the rows that they were trained on."""
 
 
-@dataclass(frozen=True, eq=False)
-class Boosted:
-    """What was read of a boosted ensemble of scikit-learn; the fields are those of `Forest`, but for the last two."""
+def read_boosted(
+    estimator: Object,
+    trees: tuple[Tree, ...],
+    classes: tuple[object, ...] | None,
+    observation: BoostedSums,
+    parameters: dict[str, object],
+    why: str | None,
+    held_back: HeldBack | None = None,
+) -> ReadForest:
+    """Return the forest of a boosted ensemble, without names of columns and a version.
 
-    trees: tuple[Tree, ...]
-    n_features: int
-    classes: tuple[object, ...] | None
-    observation: BoostedSums
-    n_samples: int | None
-    parameters: dict[str, object]
-    parts: list[Object] = field(default_factory=list)
-    """The inner objects that were looked at."""
-    not_covered: str | None = None
-    """Why no equations follow from its trees, and what to do; None where they do."""
-    held_back: HeldBack | None = None
-    """Which rows none of the trees saw; None where all saw all."""
+    Parameters
+    ----------
+    why : str or None
+        Why no equations follow from its trees, and what to do; None where they do.
+    """
+    known = observation.counted and why is None
+    forest = Forest(
+        kind=estimator.record.cls.name,
+        trees=trees,
+        n_features=estimator.integer("n_features_in_", minimum=1),
+        feature_names=None,
+        classes=classes,
+        observation=observation,
+        draws=Draws(),
+        n_samples=int(trees[0].n_distinct[0]) if known else None,
+        sklearn_version=None,
+        parameters=parameters,
+    )
+    return ReadForest(forest, why, held_back=held_back)
 
 
 def raw_tree(

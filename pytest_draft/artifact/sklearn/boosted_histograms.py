@@ -14,15 +14,16 @@ from pytest_draft.artifact.forest.observations import BoostedSums, Loss, Stateme
 from pytest_draft.artifact.forest.validate import Nodes, RawTree, checked_nodes
 from pytest_draft.artifact.objects import Object, data_of, described, plain_classes
 from pytest_draft.artifact.origin import HeldBack
+from pytest_draft.artifact.read_forest import ReadForest
 from pytest_draft.artifact.records import Array, Record
 from pytest_draft.artifact.sklearn.boosted_estimators import (
     EPSILON,
     UNKNOWN_ROWS,
-    Boosted,
     class_of,
     counted_or_bare,
     hessians_of_gains,
     reach,
+    read_boosted,
     unknown_version,
     with_steps,
 )
@@ -82,7 +83,7 @@ _ADDED = 1e-15
 """What scikit-learn adds to each sum of hessians, beside `l2_regularization`."""
 
 
-def histogram_boosting(estimator: Object, budget: Budget) -> Boosted:
+def histogram_boosting(estimator: Object, budget: Budget) -> tuple[ReadForest, list[Object]]:
     """Read a HistGradientBoostingClassifier or HistGradientBoostingRegressor.
 
     Parameters
@@ -114,7 +115,7 @@ class _Reader:
         if self._rate <= 0 or self._l2 < _ADDED:
             raise CorruptArtifactError("learning_rate or l2_regularization is out of range")
 
-    def boosted(self) -> Boosted:
+    def boosted(self) -> tuple[ReadForest, list[Object]]:
         """Read the trees, and what they say."""
         predictors = self._predictors()
         stored = [self._stored(predictor, index) for index, predictor in enumerate(predictors)]
@@ -128,11 +129,9 @@ class _Reader:
             said = self._statements(forest, stored, reach(base, steps))
         trees = tuple(with_steps(nodes.tree, nodes.tree.value[:, 0]) for nodes in forest)
         observation = BoostedSums(loss=self._loss, base=base, statements=said, counted=counted)
-        n_samples = int(trees[0].n_distinct[0]) if counted and why is None else None
+        held_back = None if why is not None else self._held_back(int(trees[0].n_distinct[0]) if counted else None)
         parameters = self._estimator.parameters()
-        held_back = None if why is not None else self._held_back(n_samples)
-        read = (trees, self._n_features, self._classes, observation, n_samples, parameters)
-        return Boosted(*read, predictors, why, held_back)
+        return read_boosted(self._estimator, trees, self._classes, observation, parameters, why, held_back), predictors
 
     # Trees
 
@@ -316,15 +315,12 @@ class _Reader:
         node = np.arange(1, tree.n_nodes)
         node = node if inner else node[tree.left[node] < 0]
         v = value[node]
-        weight = np.stack([np.zeros_like(v), np.ones_like(v), v, np.zeros_like(v)], axis=1)
-        steps = Statements(node, weight, -self._l2 * v, lost[node] * (bounds[0] + np.abs(v) * bounds[1]))
+        steps = Statements.of(node, (0, 1, v, 0), -self._l2 * v, lost[node] * (bounds[0] + np.abs(v) * bounds[1]))
         if self._loss == "squared" or not inner:
             return steps
         found = hessians_of_gains(tree, value, gain, self._l2)
-        weight = np.tile([0.0, 0.0, 1.0, 0.0], (len(found.node), 1))
-        return Statements.joined(
-            [steps, Statements(found.node, weight, found.total, found.off + lost[found.node] * bounds[1])]
-        )
+        off = found.off + lost[found.node] * bounds[1]
+        return Statements.joined([steps, Statements.of(found.node, (0, 0, 1, 0), found.total, off)])
 
 
 def _in_single_precision(threshold: FloatArray) -> FloatArray:

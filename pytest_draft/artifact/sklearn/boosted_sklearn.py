@@ -7,8 +7,6 @@ classes times (K - 1) / K; a regressor's leaf holds the mean of r. A score moves
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from pytest_draft.arrays import FloatArray
@@ -16,16 +14,17 @@ from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.forest.observations import BoostedSums, Loss, Statements
 from pytest_draft.artifact.forest.validate import Nodes, checked_nodes
 from pytest_draft.artifact.objects import Object, data_of, described, numbers_of, plain_classes, with_article
+from pytest_draft.artifact.read_forest import ReadForest
 from pytest_draft.artifact.records import Array, Record
 from pytest_draft.artifact.sklearn.boosted_estimators import (
     EPSILON,
     UNKNOWN_ROWS,
-    Boosted,
     class_of,
     counted_or_bare,
     means_of_pairs,
     raw_tree,
     reach,
+    read_boosted,
     unknown_version,
     with_steps,
 )
@@ -52,7 +51,7 @@ _ROUNDING = 64
 """Roundings of double precision that one row's gradient goes through at most, for each unit of its score."""
 
 
-def gradient_boosting(estimator: Object, budget: Budget) -> Boosted:
+def gradient_boosting(estimator: Object, budget: Budget) -> tuple[ReadForest, list[Object]]:
     """Read a GradientBoostingClassifier or GradientBoostingRegressor.
 
     Parameters
@@ -81,7 +80,7 @@ class _Reader:
         self._n_scores = n_classes if n_classes > 2 else 1
         self._parts: list[Object] = []
 
-    def boosted(self) -> Boosted:
+    def boosted(self) -> tuple[ReadForest, list[Object]]:
         """Read the trees, and what they say."""
         rate = self._estimator.number("learning_rate")
         inner = self._inner()
@@ -99,11 +98,9 @@ class _Reader:
             said = self._statements(forest, reach(base, steps), counted=counted)
         trees = tuple(with_steps(nodes.tree, step) for nodes, step in zip(forest, steps, strict=True))
         observation = BoostedSums(loss=self._loss, base=base, statements=said, counted=counted)
-        known = counted and why is None
-        n_samples = int(trees[0].n_distinct[0]) if known else None
-        best = known and all(tree.get("splitter") == "best" for tree in inner)
+        best = counted and why is None and all(tree.get("splitter") == "best" for tree in inner)
         parameters = self._estimator.parameters() | ({"splitter": "best"} if best else {})
-        return Boosted(trees, self._n_features, self._classes, observation, n_samples, parameters, self._parts, why)
+        return read_boosted(self._estimator, trees, self._classes, observation, parameters, why), self._parts
 
     # Trees
 
@@ -211,21 +208,23 @@ class _Reader:
         leaves = leaves if loss == "squared" else leaves[value[leaves] != 0]
         step = value[leaves]
         if loss == "squared":
-            parts = [_stated(leaves, (step, 1, 0, 0), 0.0, rounding[leaves])]
+            parts = [Statements.of(leaves, (step, 1, 0, 0), 0.0, rounding[leaves])]
         else:
             step = step / self._factor
-            parts = [_stated(leaves, (0, 1, step, 0), 0.0, rounding[leaves] * (1 + np.abs(step)))]
+            parts = [Statements.of(leaves, (0, 1, step, 0), 0.0, rounding[leaves] * (1 + np.abs(step)))]
         if means:
-            parts.append(_stated(inner, (0, 1, 0, 0), -rows[inner] * value[inner], rounding[inner]))
+            parts.append(Statements.of(inner, (0, 1, 0, 0), -rows[inner] * value[inner], rounding[inner]))
         if spread:
             found = means_of_pairs(tree, nodes.impurity, self._factor)
             total = -rows[found.node] * found.mean
-            parts.append(_stated(found.node, (0, 1, 0, 0), total, rounding[found.node] + rows[found.node] * found.off))
+            parts.append(
+                Statements.of(found.node, (0, 1, 0, 0), total, rounding[found.node] + rows[found.node] * found.off)
+            )
             # A variance is the mean of squares less the square of the mean, of residuals between -1 and 1.
             node, mean = np.append(inner, found.node), np.append(value[inner], found.mean)
             squares = rows[node] * (nodes.impurity[node] + mean**2)
             off = np.append(np.zeros(len(inner)), 2 * rows[found.node] * found.off)
-            parts.append(_stated(node, (0, 0, 0, 1), squares, 4 * rounding[node] + off))
+            parts.append(Statements.of(node, (0, 0, 0, 1), squares, 4 * rounding[node] + off))
         return Statements.joined(parts)
 
     @property
@@ -245,9 +244,3 @@ class _Reader:
         if self._loss == "squared":
             result += EPSILON * _ROUNDING * rows * score
         return result
-
-
-def _stated(node: Any, weight: tuple[Any, Any, Any, Any], total: Any, tolerance: FloatArray) -> Statements:
-    """Return statements of some nodes; weights and totals are numbers, or one for each node."""
-    weights = np.stack([np.broadcast_to(np.asarray(one, np.float64), node.shape) for one in weight], axis=1)
-    return Statements(node, weights, np.broadcast_to(np.asarray(total, np.float64), node.shape).copy(), tolerance)

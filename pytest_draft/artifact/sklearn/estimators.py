@@ -177,22 +177,11 @@ class ForestReader:
         """Read trees that were each fitted to what the ones before had left to be explained."""
         estimator = self._estimator
         read = gradient_boosting if estimator.record.cls.key in GRADIENT_BOOSTED else histogram_boosting
-        found = read(estimator, self._budget)
-        self.parts.extend(found.parts)
+        found, inner = read(estimator, self._budget)
+        self.parts.extend(inner)
         self.not_covered, self.held_back = found.not_covered, found.held_back
-        self._n_features = found.n_features
-        return Forest(
-            kind=estimator.record.cls.name,
-            trees=found.trees,
-            n_features=found.n_features,
-            feature_names=self._feature_names(),
-            classes=found.classes,
-            observation=found.observation,
-            draws=Draws(),
-            n_samples=found.n_samples,
-            sklearn_version=self._version(),
-            parameters=found.parameters,
-        )
+        self._n_features = found.forest.n_features
+        return replace(found.forest, feature_names=self._feature_names(), sklearn_version=self._version())
 
     def _noisy_forest(self, mechanism: Mechanism) -> Forest:
         """Read a forest of `pytest_draft.dp`: noisy counts in plain arrays."""

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from pytest_draft.artifact.booster_model import BoosterModel
 from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.forest.draws import Draws
 from pytest_draft.artifact.forest.observations import BoostedSums, Loss, Statements
+from pytest_draft.artifact.read_forest import ReadForest
 from pytest_draft.artifact.world.contents import Contents, Stored, stored_categories, stored_numbers
 from pytest_draft.artifact.xgboost.parts import has_text, number, numbers, part, text, whole
 from pytest_draft.artifact.xgboost.rates import rates_of
@@ -91,7 +91,7 @@ def booster_of(  # noqa: PLR0915
     kind: str,
     classes: Sequence[object] | None = None,
     not_covered: str | None = None,
-) -> BoosterModel:
+) -> ReadForest:
     """Read a booster.
 
     Parameters
@@ -109,12 +109,8 @@ def booster_of(  # noqa: PLR0915
 
     Raises
     ------
-    UnsupportedArtifactError
-        If it holds no trees, or some that are not covered.
-    CorruptArtifactError
-        If it contradicts itself.
-    ArtifactTooBigError
-        If it is deeper than the limits allow.
+    ArtifactError
+        If it is damaged, too big, or of a kind that is not covered.
     """
     parts = _Learner.of(model)
     sizes = part(parts.learner, "learner_model_param", "learner")
@@ -188,7 +184,7 @@ def booster_of(  # noqa: PLR0915
     not_read = tuple(sorted({one_line(path, 120) for path in others}))
     categories = stored_categories("cats", list(_categories(parts.booster.get("cats"))))
     contents = Contents(categories, opaque=not_read, learned=_conditions(forest))
-    return BoosterModel(forest, reason, not_read, contents)
+    return ReadForest(forest, reason, not_read, contents)
 
 
 def _conditions(forest: Forest) -> tuple[Stored, ...]:

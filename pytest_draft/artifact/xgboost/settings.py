@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from pytest_draft.artifact.parameters import Parameters, among
 from pytest_draft.artifact.xgboost.parts import number
 from pytest_draft.artifact.xgboost.rates import Rates
 from pytest_draft.errors import one_line
@@ -14,25 +15,27 @@ OLDEST, NEWEST = (1, 7), (3, 99)
 """Versions of which it is known what their files mean."""
 
 _INSTEAD = "train it without, to have it judged"
-_HARMLESS = frozenset(
-    (
-        *("cache_opt", "colsample_bylevel", "colsample_bynode", "colsample_bytree", "default_direction"),
-        *("grow_policy", "interaction_constraints", "max_bin", "max_cat_threshold", "max_cat_to_onehot", "max_depth"),
-        *("max_leaves", "min_child_weight", "min_split_loss", "gamma", "opt_dense_col", "refresh_leaf"),
-        *("sketch_ratio", "sparse_threshold"),
-        *("eta", "learning_rate", "lambda", "reg_lambda"),  # which are read
-    )
-)
-"""Settings of trees that change which splits are made, and not what nodes say of their rows."""
-
 _OF_LEAVES = ("alpha", "reg_alpha", "max_delta_step", "monotone_constraints")
-_NEUTRAL: dict[str, Callable[[str], bool]] = {
-    **dict.fromkeys(_OF_LEAVES[:3], lambda value: number(value) == 0),
-    "subsample": lambda value: number(value) == 1,
-    "sampling_method": lambda value: value == "uniform",
-    "monotone_constraints": lambda value: not value.strip("()[]0, "),
-}
-"""Whether others do nothing at a value; what is not known here does something."""
+_PARAMETERS = Parameters(
+    harmless=frozenset(
+        (
+            *("cache_opt", "colsample_bylevel", "colsample_bynode", "colsample_bytree", "default_direction"),
+            *("grow_policy", "interaction_constraints", "max_bin", "max_cat_threshold", "max_cat_to_onehot"),
+            *("max_depth", "max_leaves", "min_child_weight", "min_split_loss", "gamma", "opt_dense_col"),
+            *("refresh_leaf", "sketch_ratio", "sparse_threshold"),
+            *("eta", "learning_rate", "lambda", "reg_lambda"),  # which are read
+        )
+    ),
+    needed={
+        **dict.fromkeys(
+            _OF_LEAVES[:3], (lambda value: number(value) == 0, "leaves' values are cut off, or drawn to zero")
+        ),
+        "subsample": (lambda value: number(value) == 1, "each tree draws its rows"),
+        "sampling_method": (among("uniform"), "each tree draws its rows"),
+        "monotone_constraints": (lambda value: not value.strip("()[]0, "), "leaves' values are bounded by others"),
+    },
+)
+"""Of trees."""
 
 _UPDATERS = frozenset(
     (
@@ -40,7 +43,7 @@ _UPDATERS = frozenset(
         *("sync", "grow_fast_histmaker"),
     )
 )
-SETTINGS = _HARMLESS | _NEUTRAL.keys() | _UPDATERS
+SETTINGS = _PARAMETERS.names | _UPDATERS
 """What is known by name."""
 
 _STATED = ("lambda", "reg_lambda")
@@ -72,10 +75,7 @@ def tree_settings(config: object) -> dict[str, str]:
 
 def takes_all_rows(settings: Mapping[str, str]) -> bool:
     """Return whether settings give each tree all rows, as far as they are known here."""
-    return all(
-        name in _HARMLESS or name in _OF_LEAVES or (name in _NEUTRAL and _NEUTRAL[name](value))
-        for name, value in settings.items()
-    )
+    return all(name in _OF_LEAVES for name, _, _ in _PARAMETERS.strange(settings))
 
 
 def stated_rates(settings: Mapping[str, str]) -> Rates | None:
@@ -90,12 +90,11 @@ def stated_rates(settings: Mapping[str, str]) -> Rates | None:
 
 def unusual(config: object, settings: Mapping[str, str], *, poisson: bool) -> Iterator[str]:
     """Yield a sentence for each setting of a booster's configuration that is not covered."""
-    for name, value in settings.items():
-        if name in _HARMLESS or (name == "max_delta_step" and poisson):
+    for name, value, _ in _PARAMETERS.strange(settings):
+        if name == "max_delta_step" and poisson:
             continue
-        if name not in _NEUTRAL or not _NEUTRAL[name](value):
-            shown = value if (found := number(value)) is None else str(np.float32(found))
-            yield f"it was trained with {one_line(name, 40)}={one_line(shown, 40)}, which is not covered: {_INSTEAD}"
+        shown = value if (found := number(value)) is None else str(np.float32(found))
+        yield f"it was trained with {one_line(name, 40)}={one_line(shown, 40)}, which is not covered: {_INSTEAD}"
     if config is None:
         return
     learner = config.get("learner") if isinstance(config, dict) else None

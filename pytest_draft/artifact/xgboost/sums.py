@@ -11,6 +11,7 @@ import numpy as np
 from pytest_draft.arrays import FloatArray
 from pytest_draft.artifact.forest import Tree
 from pytest_draft.artifact.forest.observations import Loss, Statements
+from pytest_draft.artifact.forest.observations.observation import sensitivities
 from pytest_draft.artifact.sklearn.boosted_estimators import UNKNOWN_ROWS
 from pytest_draft.artifact.xgboost.parts import number
 from pytest_draft.artifact.xgboost.rates import SINGLE, Rates
@@ -86,7 +87,7 @@ def counted_in(
     rates : Rates or None
         To count the rows of a class, too; None where they are not known.
     """
-    first, hessian = first_sensitivities(loss, base)
+    first, hessian = sensitivities(loss, base)
     is_whole, roots, filled = True, [], []
     for index, tree in enumerate(trees if loss == "squared" else trees[:n_scores]):
         k = index % n_scores
@@ -106,20 +107,6 @@ def counted_in(
     scale = float(np.abs(base).max()) + sum(float(np.abs(tree.tree.value).max()) for tree in trees)
     n_rows = round(about) if is_whole and error_of_root <= _WHOLE else None
     return Counted(is_whole, n_rows, about, filled, scale)
-
-
-def first_sensitivities(loss: Loss, base: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the gradient of a row of no class (or of the label 0) and its hessian, of each score before any tree."""
-    if loss == "logistic":
-        p = 1 / (1 + np.exp(-base))
-        return p, p * (1 - p)
-    if loss == "softmax":
-        p = np.exp(base - base.max())
-        p /= p.sum()
-        return p, p * (1 - p)
-    if loss == "poisson":
-        return np.exp(base), np.exp(base)
-    return base, np.ones_like(base)
 
 
 def gradients(tree: XGBoostTree, rates: Rates) -> tuple[FloatArray, FloatArray]:
@@ -159,9 +146,9 @@ def statements_of(
     if limit:
         step = np.where(tree.tree.left < 0, tree.tree.value[:, 0] / rates.learning_rate, tree.step)
         kept = np.abs(step) < limit * (1 - 1e-5)
-    parts = [_statements(nodes[kept], (0, 1, 0), gradient[kept], error[kept])]
+    parts = [Statements.of(nodes[kept], (0, 1, 0, 0), gradient[kept], error[kept])]
     if loss != "squared":
-        parts.insert(0, _statements(nodes, (0, 0, factor), hessian, of_hessian))
+        parts.insert(0, Statements.of(nodes, (0, 0, factor, 0), hessian, of_hessian))
     return Statements.joined(parts)
 
 
@@ -172,14 +159,7 @@ def statements_of_values(tree: XGBoostTree, factor: float, rates: Rates) -> Stat
     off = (
         _ULPS * SINGLE * UNKNOWN_ROWS * (1 + (2 + factor) * np.abs(step)) + 2 * SINGLE * np.abs(step) * rates.reg_lambda
     )
-    weight = np.stack([np.zeros_like(step), np.ones_like(step), factor * step, np.zeros_like(step)], axis=1)
-    return Statements(leaves, weight, -step * rates.reg_lambda, off)
-
-
-def _statements(
-    nodes: np.ndarray, weight: tuple[float, float, float], total: FloatArray, tolerance: FloatArray
-) -> Statements:
-    return Statements(nodes.astype(np.int64), np.tile(np.array((*weight, 0.0)), (len(nodes), 1)), total, tolerance)
+    return Statements.of(leaves, (0, 1, factor * step, 0), -step * rates.reg_lambda, off)
 
 
 def _are_whole(number_: FloatArray, error: FloatArray) -> bool:

@@ -57,12 +57,8 @@ def read_tree(content: object, index: int, n_features: int, budget: Budget) -> X
 
     Raises
     ------
-    UnsupportedArtifactError
-        If its leaves hold several numbers, or it splits by categories.
-    CorruptArtifactError
-        Naming the tree, and the node where it is one's fault.
-    ArtifactTooBigError
-        If it is deeper than the limits allow.
+    ArtifactError
+        If it is damaged, too big, or of a kind that is not covered.
     """
     path = f"tree {index}"
     budget.spend_opcode(STEPS)

@@ -178,9 +178,7 @@ def decode(packed: bytes, budget: Budget) -> object:
 
     Raises
     ------
-    CorruptArtifactError
-        If it is damaged, or an object has a key twice.
-    ArtifactTooBigError
-        If reading it would cross a limit.
+    ArtifactError
+        If it is damaged, too big, or of a kind that is not covered.
     """
     return _Decoder(packed, budget).document()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray, Rows
+from pytest_draft.arrays import FloatArray, Int32Array, IntArray, Rows
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.attack.boosted.staged import boosted, stages
 from pytest_draft.attack.descent import leaf_positions
@@ -118,19 +118,16 @@ class Equations:
     """Shape (n_equations,). How far the right rows can be off."""
 
     def scaled(self) -> Equations:
-        """Return the same equations with coefficients of the same size."""
+        """Return equations that say the same with coefficients of one size."""
         size = np.sqrt(np.asarray(self.matrix.power(2).sum(axis=1)).ravel())
-        scale = 1 / np.maximum(size, 1e-3)
-        return Equations((sparse.diags_array(scale) @ self.matrix).tocsc(), scale * self.total, scale * self.tolerance)
+        return self._times(1 / np.maximum(size, 1e-3))
 
     def sharp(self) -> Equations:
-        """Return the same equations, scaled by how exact they are: so a sum of few of them is off by little."""
-        scale = np.clip(np.median(self.tolerance) / np.maximum(self.tolerance, 1e-300), 1e-3, 1e3)
-        return Equations((sparse.diags_array(scale) @ self.matrix).tocsc(), scale * self.total, scale * self.tolerance)
+        """Return equations that are scaled by how exact they are: so a sum of few of them is off by little."""
+        return self._times(np.clip(np.median(self.tolerance) / np.maximum(self.tolerance, 1e-300), 1e-3, 1e3))
 
-    def only(self, columns: IntArray | BoolArray) -> Equations:
-        """Return the equations over some of the kinds."""
-        return Equations(self.matrix[:, columns], self.total, self.tolerance)
+    def _times(self, scale: FloatArray) -> Equations:
+        return Equations((sparse.diags_array(scale) @ self.matrix).tocsc(), scale * self.total, scale * self.tolerance)
 
     def without(self, number: FloatArray) -> Equations:
         """Return what is left of the totals when some rows are taken off, shape (n_kinds,)."""

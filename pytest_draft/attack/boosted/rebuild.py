@@ -6,16 +6,19 @@ by integer programming, with the rest fixed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
+from scipy import linalg, sparse
+from scipy.optimize import Bounds as Between
+from scipy.optimize import LinearConstraint, milp
 
-from pytest_draft.arrays import FloatArray, IntArray
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.forest.observations import BoostedSums
 from pytest_draft.attack.boosted.equations import Equations, Kinds, equations_of, kinds_of
-from pytest_draft.attack.boosted.integer import completed, loose_kinds
-from pytest_draft.attack.boosted.least_squares import sparse_nonnegative
+from pytest_draft.attack.boosted.least_squares import Solved, sparse_nonnegative
 from pytest_draft.attack.boosted.proof import Proved, prove
 from pytest_draft.attack.boosted.staged import boosted, missed
 from pytest_draft.attack.boosted.steps import label_equations
@@ -27,24 +30,42 @@ from pytest_draft.facts.certificate import Bounds, Certificate
 from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.facts.status import SolverStatus
 
+_MOST_COEFFICIENTS = 30_000_000
+"""Most coefficients of the equations that are solved."""
 
-@dataclass(frozen=True)
-class BoostedParameters:
-    """How much of a model is solved at once."""
+_MOST_STATEMENTS = 12_000
+"""Most of the statements of trees that are solved; all are checked."""
 
-    most_coefficients: int = 30_000_000
-    """Most coefficients of the equations that are solved."""
-    most_statements: int = 12_000
-    """Most of the statements of trees that are solved; all are checked."""
-    near: float = 0.01
-    """Numbers of rows so near to whole ones are taken for these, where the others are solved by integer programming."""
-    flat: tuple[float, ...] = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
-    """And so are those that no direction changes whose singular value is below this share of the largest."""
-    proof_share: float = 0.4
-    """Of what is left of the time box, for the proof."""
+_NEAR = 0.01
+"""Numbers of rows so near to whole ones are taken for these, where the others are solved by integer programming."""
+
+_FLAT = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
+"""And so are those that no direction changes whose singular value is below this share of the largest."""
+
+_PROOF_SHARE = 0.4
+"""Of what is left of the time box, for the proof."""
+
+_MOST_OPEN = 400
+"""Numbers that are looked for at once."""
+
+_SECONDS = 10.0
+"""Most seconds of one search: it is ended by the clock alone."""
+
+_SCALED_SLACK = 1e-3
+"""What all tolerances become for the solver."""
+
+_LEAST_TOLERANCE = 1e-7
+"""Of scaled equations; the solver is no more exact. What it finds is checked."""
 
 
-_PARAMETERS = BoostedParameters()
+_MOST_COMPARED = 1_200
+"""Kinds whose columns are compared with each other, at most."""
+
+_LEVEL = 1e-13
+"""A kind could as well have rows whose slope is above minus this share of the observed: that is rounding."""
+
+_ENTRY = 1e-3
+"""A kind has a part in a direction where its share is above this."""
 
 
 def rebuild_boosted(forest: Forest, domain: Domain, n_rows: int, search: Search) -> Reconstruction:
@@ -54,10 +75,8 @@ def rebuild_boosted(forest: Forest, domain: Domain, n_rows: int, search: Search)
     ----------
     forest : Forest
         Whose observation is `BoostedSums`, and whose trees all saw all rows.
-    domain : Domain
     n_rows : int
         Number of rows.
-    search : Search
 
     Raises
     ------
@@ -80,7 +99,7 @@ def rebuild_boosted(forest: Forest, domain: Domain, n_rows: int, search: Search)
     proved = None
     if not n_missed:
         with search.clock("certify"):
-            proved = prove(equations, number, kinds.n_classes, timebox.part(_PARAMETERS.proof_share))
+            proved = prove(equations, number, kinds.n_classes, timebox.part(_PROOF_SHARE))
     if boosted(forest).steps is not None and n_classes == 2:
         with search.clock("labels"):
             found = _labelled(forest, kinds, number, search)
@@ -108,8 +127,8 @@ def _trees_to_solve(forest: Forest, kinds: Kinds) -> list[int]:
     cost = kinds.n_kinds * np.maximum(depth, 1)
     share = min(
         1.0,
-        _PARAMETERS.most_statements / max(of_tree.sum(), 1),
-        _PARAMETERS.most_coefficients / max(cost.sum(), 1),
+        _MOST_STATEMENTS / max(of_tree.sum(), 1),
+        _MOST_COEFFICIENTS / max(cost.sum(), 1),
     )
     n_trees = max(1, int(share * forest.n_trees))
     if n_trees == forest.n_trees:
@@ -135,10 +154,10 @@ def _whole_numbers(
     if not least:
         return best, least
     whole = np.rint(solved.weight)
-    for loose in loose_kinds(equations, solved, _PARAMETERS.flat):
+    for loose in loose_kinds(equations, solved, _FLAT):
         if not least or search.timebox.over:
             break
-        open_kinds = loose | (np.abs(solved.weight - whole) > _PARAMETERS.near)
+        open_kinds = loose | (np.abs(solved.weight - whole) > _NEAR)
         number = completed(equations, whole.astype(np.int64), open_kinds, search)
         if number is None:
             continue
@@ -146,6 +165,79 @@ def _whole_numbers(
         if n_missed < least:
             best, least = number, n_missed
     return best, least
+
+
+def loose_kinds(equations: Equations, solved: Solved, limits: tuple[float, ...]) -> Iterator[BoolArray]:
+    """Yield the kinds whose numbers can change together with next to no change in any equation, more and more of them.
+
+    Least squares cannot tell such numbers apart: the equations hold to some digits only.
+
+    Parameters
+    ----------
+    equations : Equations
+        Scaled.
+    limits : tuple of float
+        Singular values, as shares of the largest, below which a direction counts, ascending.
+
+    Yields
+    ------
+    ndarray of bool, shape (n_kinds,)
+    """
+    length = np.sqrt(np.asarray(equations.matrix.power(2).sum(axis=0)).ravel())
+    slope = (equations.matrix.T @ solved.residual) / np.maximum(length, _LEAST_TOLERANCE)
+    rank = np.where(solved.weight > 0, np.inf, slope)
+    near = np.argsort(-rank, kind="stable")[:_MOST_COMPARED]
+    near = near[(rank[near] == np.inf) | (slope[near] > -_LEVEL * np.linalg.norm(equations.total))]
+    triangle = linalg.qr(equations.matrix[:, near].toarray(), mode="r")[0][: len(near)]
+    _, size, directions = linalg.svd(triangle)
+    size = np.append(size, np.zeros(len(directions) - len(size)))
+    n_flat = [int((size < limit * size[0]).sum()) for limit in limits]
+    for number in sorted(set(n_flat)):  # the same directions are no other question
+        flat = directions[len(directions) - number :]
+        found = np.zeros(len(slope), dtype=bool)
+        found[near] = (np.abs(flat) > _ENTRY).any(axis=0)
+        yield found
+
+
+def completed(equations: Equations, number: IntArray, open_kinds: BoolArray, search: Search) -> IntArray | None:
+    """Return numbers of rows that satisfy the equations, those of the other kinds as they are.
+
+    Parameters
+    ----------
+    equations : Equations
+        Scaled.
+    number : ndarray of int64, shape (n_kinds,)
+    open_kinds : ndarray of bool, shape (n_kinds,)
+        Whose numbers are looked for.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_kinds,), or None
+        None where there are none, or none were found in time.
+    """
+    places, timebox = np.flatnonzero(open_kinds), search.timebox
+    if not 0 < len(places) <= _MOST_OPEN or timebox.over:
+        return None
+    left = equations.without(np.where(open_kinds, 0, number).astype(np.float64))
+    matrix = left.matrix[:, places].tocsr()
+    rows = np.flatnonzero(np.diff(matrix.indptr))
+    slack = np.maximum(left.tolerance[rows], _LEAST_TOLERANCE)
+    scale = sparse.diags_array(_SCALED_SLACK / slack)  # far above what the solver takes for 0
+    middle = scale @ left.total[rows]
+    within = LinearConstraint((scale @ matrix[rows]).tocsr(), middle - _SCALED_SLACK, middle + _SCALED_SLACK)
+    found = milp(
+        np.zeros(len(places)),
+        integrality=np.ones(len(places)),
+        bounds=Between(0, np.inf),
+        constraints=within,
+        options={"time_limit": min(_SECONDS, max(timebox.remaining, 0.1))},
+    )
+    if found.x is None:
+        return None
+    whole = np.where(open_kinds, 0, number)
+    whole[places] = np.rint(found.x).astype(np.int64)
+    result: IntArray = whole.astype(np.int64)
+    return result
 
 
 def _labelled(forest: Forest, kinds: Kinds, by_cell: IntArray, search: Search) -> IntArray | None:

@@ -11,11 +11,9 @@ from numpy.typing import NDArray
 
 from pytest_draft.arrays import FloatArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.forest.observations import BoostedSums, Loss
+from pytest_draft.artifact.forest.observations import BoostedSums
+from pytest_draft.artifact.forest.observations.observation import sensitivities
 from pytest_draft.attack.descent import leaf_positions
-
-_LARGEST = 300.0
-"""Beyond this, probabilities are 0 or 1 and means out of any range; the exponential's square is still a number."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,31 +75,6 @@ def boosted(forest: Forest) -> BoostedSums:
     if not isinstance(forest.observation, BoostedSums):
         raise ValueError("these trees are not boosted")
     return forest.observation
-
-
-def sensitivities(loss: Loss, score: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the gradient of a label 0 (softmax: of no class) and the hessian.
-
-    Parameters
-    ----------
-    score : ndarray of float64, shape (n_scores, n_rows)
-
-    Returns
-    -------
-    ndarray of float64, ndarray of float64
-        Both of the same shape.
-    """
-    if loss == "logistic":
-        p = 1 / (1 + np.exp(np.minimum(-score, _LARGEST)))
-        return p, p * (1 - p)
-    if loss == "softmax":
-        p = np.exp(score - score.max(axis=0))
-        p /= p.sum(axis=0)
-        return p, p * (1 - p)
-    if loss == "poisson":
-        mean = np.exp(np.minimum(score, _LARGEST))
-        return mean, mean
-    return score, np.ones_like(score)
 
 
 def missed(

@@ -7,8 +7,8 @@ import pytest
 from scipy import sparse
 
 from pytest_draft.attack.boosted.equations import Equations
-from pytest_draft.attack.boosted.integer import completed, loose_kinds
 from pytest_draft.attack.boosted.least_squares import Solved, sparse_nonnegative
+from pytest_draft.attack.boosted.rebuild import completed, loose_kinds
 from pytest_draft.attack.search import Search
 from pytest_draft.timebox import TimeBox
 

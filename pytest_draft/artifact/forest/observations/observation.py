@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -153,6 +153,30 @@ A library's own factor of hessians stands in the `Statements`.
 """
 
 
+_LARGEST = 300.0
+"""Beyond this, probabilities are 0 or 1 and means out of any range; the exponential's square is still a number."""
+
+
+def sensitivities(loss: Loss, score: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the gradient of a label 0 (softmax: of no class) and the hessian, of the shape of the scores.
+
+    Parameters
+    ----------
+    score : ndarray of float64, shape (n_scores,) or (n_scores, n_rows)
+    """
+    if loss == "logistic":
+        p = 1 / (1 + np.exp(np.minimum(-score, _LARGEST)))
+        return p, p * (1 - p)
+    if loss == "softmax":
+        p = np.exp(score - score.max(axis=0))
+        p /= p.sum(axis=0)
+        return p, p * (1 - p)
+    if loss == "poisson":
+        mean = np.exp(np.minimum(score, _LARGEST))
+        return mean, mean
+    return score, np.ones_like(score)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Statements:
     """What one tree says: of some of its nodes, what a weighted sum over their rows is. Its repr shows no number."""
@@ -175,6 +199,13 @@ class Statements:
 
     def __repr__(self) -> str:
         return f"<Statements: {len(self.node)}>"
+
+    @classmethod
+    def of(cls, node: IntArray, weight: Sequence[Any], total: Any, tolerance: FloatArray) -> Statements:
+        """Return statements of some nodes, whose four weights and totals are numbers or have one for each node."""
+        weights = np.stack([np.broadcast_to(np.asarray(part, np.float64), node.shape) for part in weight], axis=1)
+        totals = np.broadcast_to(np.asarray(total, np.float64), node.shape).copy()
+        return cls(node.astype(np.int64), weights, totals, tolerance)
 
     @classmethod
     def none(cls) -> Statements:

@@ -1,4 +1,4 @@
-"""What is read of a booster that a library of boosted trees saved in a format of its own."""
+"""What the reader of a format makes of a file: a forest, and what else stands there."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from pytest_draft.artifact.world.contents import NOTHING, Contents
 
 
 @dataclass(frozen=True, eq=False)
-class BoosterModel:
-    """A booster, and what else is in its file or in its bytes inside a pickle; as in `Artifact`."""
+class ReadForest:
+    """A forest, and what else is in its file or in its bytes inside a pickle; as in `Artifact`."""
 
     forest: Forest
-    """With `BoostedSums`."""
     not_covered: str | None = None
-    """Why its trees do not follow from the rows alone by the equations that are known here; None where they do."""
+    """Why its trees do not follow from the rows alone by what is known here; None where they do."""
     not_read: tuple[str, ...] = ()
     contents: Contents = NOTHING
     held_back: HeldBack | None = None

@@ -1,13 +1,14 @@
-"""Models of LightGBM inside pickles and skops files: a wrapper or a booster, which holds its trees as a text."""
+"""Where boosters of LightGBM stand: files of text, and objects in pickles and skops files, which hold the text."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from pytest_draft.artifact.booster_model import BoosterModel
 from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.lightgbm.model import lightgbm_in_text
+from pytest_draft.artifact.lightgbm.text import is_lightgbm
 from pytest_draft.artifact.objects import Object, described, is_atom, plain_classes, with_article
+from pytest_draft.artifact.read_forest import ReadForest
 from pytest_draft.artifact.records import Mapping, Record
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError
 
@@ -24,12 +25,29 @@ _HANDLES = ("_handle", "handle")
 """What a booster calls its text, from version 4 on and before."""
 
 
-def read_lightgbm_record(model: Object, budget: Budget) -> tuple[BoosterModel, list[Object]]:
+def read_lightgbm(packed: bytes, budget: Budget) -> ReadForest | None:
+    """Read a booster that LightGBM saved as text; None where the bytes are no such file.
+
+    Raises
+    ------
+    ArtifactError
+        As `lightgbm_in_text`.
+    """
+    if not is_lightgbm(packed):
+        return None
+    try:
+        text = packed.decode("utf-8")
+    except UnicodeDecodeError:
+        raise CorruptArtifactError("its LightGBM text is not UTF-8") from None
+    return lightgbm_in_text(text, budget, "LightGBM booster")
+
+
+def read_lightgbm_record(model: Object, budget: Budget) -> tuple[ReadForest, list[Object]]:
     """Read a model of one of the classes in `LIGHTGBM`.
 
     Returns
     -------
-    BoosterModel, list of Object
+    ReadForest, list of Object
         The booster, and the inner objects that were looked at.
 
     Raises
@@ -37,7 +55,7 @@ def read_lightgbm_record(model: Object, budget: Budget) -> tuple[BoosterModel, l
     UnsupportedArtifactError
         If it was not fitted.
     ArtifactError
-        As `pytest_draft.artifact.lightgbm.model.read_lightgbm`.
+        As `read_lightgbm`.
     """
     if model.record.cls.key in _BOOSTERS:
         return lightgbm_in_text(_text(model), budget, "LightGBM booster"), []
