@@ -31,7 +31,6 @@ STAGES = {
     "entropy": "measuring what the file leaves uncertain",
     "propagate": "ruling out what rows cannot be",
     "narrow": "ruling out what rows cannot be",
-    "compile": "compiling the search, once",
     "expect": "fitting rows to what leaves tell",
     "solve": "solving the equations that the trees are",
     "labels": "finding the labels of the rebuilt rows",

@@ -129,16 +129,8 @@ def _gravity(result: Result) -> tuple[int, float, str]:
 
 def _worst(result: Result) -> dict[str, Any] | None:
     """Return the check that stands worst, the first of several."""
-    checks = sorted(result["checks"], key=lambda check: STANDINGS.index(standing(check)))
-    return (
-        {
-            "rule": checks[0]["rule"],
-            "standing": standing(checks[0]),
-            "sentence": checks[0]["sentence"],
-        }
-        if checks
-        else None
-    )
+    worst = min(result["checks"], key=lambda check: STANDINGS.index(standing(check)), default=None)
+    return worst and {"rule": worst["rule"], "standing": standing(worst), "sentence": worst["sentence"]}
 
 
 def _figures(result: Result | None) -> dict[str, Bounds | None]:
@@ -178,7 +170,7 @@ def _compare(models: Sequence[Model], before: Sequence[Model], results: Sequence
             same = [result for result in of_then if result["adversary"] == model["adversary"]]
             figures = _figures(min(same, key=_gravity, default=None))  # another adversary's are no better or worse
             model["before"] = {"path": then["path"], "verdict": then["verdict"], **figures}
-            model["renewed"] = [what for what, is_new in _renewed(model, then) if is_new]
+            model["renewed"] = _renewed(model, then)
             if model["adversary"] is not None:
                 model["adversaries_left"] = sorted(set(then["adversaries"]) - set(model["adversaries"]))
         model["change"] = _change(model, then, of_path)
@@ -202,18 +194,14 @@ def _of_whole_file(model: Model, file: str, there: Sequence[Model]) -> Model | N
     return None
 
 
-def _renewed(model: Model, then: Model) -> list[tuple[str, bool]]:
-    """Return what a model is judged with, and whether that has other bytes than before."""
-
-    def differs(now: str | None, before: str | None) -> bool:
-        return now is not None and before is not None and now != before
-
-    policies = [of["policy"] and of["policy"]["sha256"] for of in (model, then)]
-    return [
-        ("model file", differs(model["sha256"], then["sha256"])),
-        ("training data", differs(model["data_sha256"], then["data_sha256"])),
-        ("policy", differs(*policies)),
-    ]
+def _renewed(model: Model, then: Model) -> list[str]:
+    """Return what a model is judged with that has other bytes than before."""
+    names = ("model file", "training data", "policy")
+    now, before = (
+        (one["sha256"], one["data_sha256"], one["policy"] and one["policy"]["sha256"]) for one in (model, then)
+    )
+    differ = zip(names, now, before, strict=True)
+    return [name for name, here, there in differ if None not in (here, there) and here != there]
 
 
 def _change(model: Model, then: Model | None, before: Mapping[str, Sequence[Result]]) -> str:

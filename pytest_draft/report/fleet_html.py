@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_draft.report.bounds import span
 from pytest_draft.report.fleet import CHANGES, MEANINGS, VERDICTS, Fleet, Model, story
-from pytest_draft.report.page import SIGNS, environment
+from pytest_draft.report.html import SIGNS, environment
 from pytest_draft.report.sentences import counted
 
 

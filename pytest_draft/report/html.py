@@ -2,22 +2,31 @@
 
 The verdict first, with the sentence that it is decided by and why; then what to do, two plots, the words of the page,
 and each model's checks, columns, plots and provenance. All text is escaped by the template engine; whatever is not ours
-is made one printable line before that.
+is made one printable line before that. A page says to the browser that it needs no other file, no network and no script
+but its own, if any: were foreign text ever taken for markup, nothing of it would be loaded or run.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from pytest_draft.foreign_text import harmless
 from pytest_draft.policy.rules import known_rule
 from pytest_draft.report import sentences, tables
 from pytest_draft.report.bounds import bounds_of, span
 from pytest_draft.report.canonical import HASH, SAME
 from pytest_draft.report.charts import WIDTH, charts
-from pytest_draft.report.page import SIGNS, environment
 from pytest_draft.report.result import Report, ReportedCheck, Result
 from pytest_draft.report.standings import STANDINGS, standing
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+SIGNS = {"failed": "✕", "inconclusive": "?", "warning": "!", "waived": "~", "passed": "✓", "not applicable": "○"}
+"""What shows how a check stands to whoever does not see colours."""
 
 _LEADING = ("perfect-rows", "errors")
 """The plots that show what is decided by."""
@@ -134,3 +143,39 @@ def _figure(value: float | list[str]) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
+
+
+def environment(*packages: str) -> Environment:
+    """Return what renders the templates of packages: all text is one harmless line each, and escaped."""
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined  # only where a page is asked for
+    from markupsafe import Markup
+
+    made = Environment(
+        loader=ChoiceLoader([PackageLoader(package) for package in packages]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        finalize=lambda value: value if isinstance(value, Markup) else harmless(value),
+    )
+    made.globals["security_policy"] = security_policy
+    return made
+
+
+def security_policy(style: str, script: str | None = None) -> str:
+    """Return the content security policy of a page that has one style sheet, at most one script, and nothing else.
+
+    Parameters
+    ----------
+    style : str
+        All that stands between the tags of its ``style`` element.
+    script : str or None
+        The same of its ``script`` element; None for a page without one.
+    """
+    allowed = "" if script is None else f"script-src '{_hash(script)}'; "
+    return f"default-src 'none'; style-src '{_hash(style)}'; {allowed}base-uri 'none'; form-action 'none'"
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(str(text).encode()).digest()).decode('ascii')}"

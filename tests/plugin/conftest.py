@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 import textwrap
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import joblib
 import numpy as np
 import pandas as pd
+import psutil
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
@@ -24,6 +28,7 @@ from pytest_draft.facts.case import Case
 from pytest_draft.isolation import Children, _Child, children
 from remembered import Remembered
 
+PATIENCE = 300.0  # seconds that a test waits for what must come; machines are slow at times
 N_ROWS = 40
 N_COLUMNS = 8
 
@@ -66,6 +71,51 @@ def in_use(name: str, set_aside: dict[str, _Child | None]) -> Iterator[None]:
         yield
     finally:
         set_aside[name], children._idle = children._idle, set_aside.pop("shared")
+
+
+def examining(*parents: int) -> list[psutil.Process]:
+    """Return the living processes that examine for some others."""
+    found = []
+    for parent in parents:
+        with suppress(psutil.Error):  # it has just ended
+            for child in psutil.Process(parent).children(recursive=True):
+                with suppress(psutil.Error):
+                    found += [child] if "pytest_draft.isolation" in " ".join(child.cmdline()) else []
+    return found
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    """Wait until a condition holds; fail when it does not come."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+@pytest.fixture
+def on_a_terminal(project):
+    """Return a function that runs pytest on a terminal, and gives its exit status and all that it has written there.
+
+    Whatever is written so far goes to a listener, too.
+    """
+    pty = pytest.importorskip("pty")
+
+    def run(*arguments: str, listener=lambda text: None, **environment: str) -> tuple[int, str]:
+        ours, theirs = pty.openpty()
+        command = [sys.executable, "-m", "pytest", "-p", "no:hypothesispytest", *arguments]
+        process = subprocess.Popen(
+            command, cwd=project.path, stdout=theirs, stderr=theirs, env={**os.environ, **environment}
+        )
+        os.close(theirs)
+        written = b""
+        with suppress(OSError):  # Linux's way to say that nobody writes any more
+            while part := os.read(ours, 65_536):
+                written += part
+                listener(written.decode("ascii", "ignore"))
+        os.close(ours)
+        return process.wait(), written.decode("ascii")
+
+    return run
 
 
 def before_all(folder: Path) -> str:

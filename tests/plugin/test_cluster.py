@@ -7,9 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,13 +21,12 @@ from pytest_draft.cluster import controller, held, worker
 from pytest_draft.cluster.order import CODE, difference, environment
 from pytest_draft.facts.case import Case
 
-from .conftest import AT_STAGES, before_all
+from .conftest import AT_STAGES, before_all, examining, wait_for
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
 HANG = "time.sleep(3600)"
 IN_CHILDREN = "import sys\nif any('pytest_draft.isolation' in one for one in sys.orig_argv):\n    exec({code!r})\n"
-PATIENCE = 300.0  # seconds that a test waits for what must come; machines are slow at times
 QUICK = """
 schema_version = 1
 name = "quick"
@@ -40,24 +37,6 @@ min_rows = 2
 """Needs no attack: shallow.joblib passes, the others fail."""
 NO_PAGES = {"dashboard_address": None, "scheduler_kwargs": {"dashboard_address": "127.0.0.1:0"}}
 GIVEN = ("--draft-data=train.csv", "--draft-report=json:report.json", "--draft-only")
-
-
-def wait_for(condition: Callable[[], object]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.05)
-
-
-def examining(parents: list[int]) -> list[psutil.Process]:
-    """Return the processes that examine for some workers."""
-    found = []
-    for parent in parents:
-        with suppress(psutil.Error):  # it has just ended
-            for child in psutil.Process(parent).children(recursive=True):
-                with suppress(psutil.Error):
-                    found += [child] if "pytest_draft.isolation" in " ".join(child.cmdline()) else []
-    return found
 
 
 @pytest.fixture
@@ -185,7 +164,7 @@ def test_an_interrupt_cancels_what_is_queued_and_ends_children(project, workers)
     interrupter.join()
     assert run.ret == pytest.ExitCode.INTERRUPTED
     wait_for(lambda: not any(busy(workers).values()))
-    wait_for(lambda: not examining(workers.pids()))
+    wait_for(lambda: not examining(*workers.pids()))
     wait_for(lambda: not workers.client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.tasks)))
 
 
@@ -216,7 +195,7 @@ def test_the_first_failure_with_x_cancels_what_is_under_way(project, workers):
     assert run.ret == pytest.ExitCode.TESTS_FAILED
     assert len(project.report()["results"]) == 1
     wait_for(lambda: not any(busy(workers).values()))
-    wait_for(lambda: not examining(workers.pids()))
+    wait_for(lambda: not examining(*workers.pids()))
 
 
 @pytest.mark.nightly
@@ -320,7 +299,7 @@ def test_a_local_cluster_is_started_and_ended(project):
     before = set(psutil.Process().children(recursive=True))
     judge(project, "shallow.joblib", "local:1").assert_outcomes(passed=1)
     left = [one for one in psutil.Process().children(recursive=True) if one not in before]
-    assert examining([os.getpid()]) == [] or not any("spawn_main" in " ".join(one.cmdline()) for one in left)
+    assert examining(os.getpid()) == [] or not any("spawn_main" in " ".join(one.cmdline()) for one in left)
 
 
 def test_a_scheduler_that_cannot_be_reached_is_one_line(project, monkeypatch, one_line_error):

@@ -162,18 +162,6 @@ def test_the_ini_file_can_name_a_holdout(project, others):
     assert project.result()["holdout"]["path"] == "others.csv"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--draft-holdout=missing.csv"], "--draft-holdout: no file matches"),
-        (["--draft-holdout=others.csv"] * 2, "--draft-holdout: 2 files for 1 forests; give one for all"),
-        (["--draft-holdout=others.csv", "--draft-report=json:others.csv"], "is read or written in this run already"),
-    ],
-)
-def test_a_wrong_holdout_is_a_usage_error_of_one_line(project, others, one_line_error, arguments, message):
-    assert message in one_line_error(project.judge("leaking.joblib", *arguments))
-
-
 @pytest.mark.nightly
 def test_inliers_and_outliers_are_the_whole(project):
     project.judge("shallow.joblib")

@@ -25,6 +25,8 @@ from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import unexamined
 from pytest_draft.isolation import children
 
+from .conftest import PATIENCE, examining, wait_for
+
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX"),
     pytest.mark.usefixtures("examined_anew", "memory_as_shipped"),
@@ -38,19 +40,6 @@ HEEDING = (  # Ctrl-C, even where these tests run in the background of a shell, 
 XDIST_WAITS = (
     "import xdist.workermanage as xdist\nxdist.NodeManager.EXIT_TIMEOUT = 3600  # and kills no worker by then\n"
 )
-PATIENCE = 300.0  # seconds that a test waits for what must come; machines are slow at times
-
-
-def examining(parent: int) -> list[psutil.Process]:
-    """Return the living processes that examine for a parent."""
-    found = []
-    for process in psutil.Process(parent).children(recursive=True):
-        try:
-            if "pytest_draft.isolation" in " ".join(process.cmdline()):
-                found.append(process)
-        except psutil.Error:  # it has just ended
-            continue
-    return found
 
 
 def gone(process: psutil.Process) -> bool:
@@ -59,14 +48,6 @@ def gone(process: psutil.Process) -> bool:
         return process.status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return True
-
-
-def wait_for(condition) -> None:
-    """Wait until a condition holds; fail when it does not come."""
-    start = time.monotonic()
-    while not condition():
-        assert time.monotonic() - start < PATIENCE
-        time.sleep(0.005)
 
 
 ATTACKED = """schema_version = 1

@@ -45,9 +45,30 @@ def test_a_folder_is_no_forest(project, one_line_error):
         (["--draft-policy=missing.toml"], "--draft-policy: there is no file"),
         (["--draft-policy=policies/internal"], "--draft-policy: there is no file"),  # no other one of that name
         (["--draft-data=missing.csv"], "--draft-data: no file matches"),
-        (
-            ["--draft-data=shuffled.csv"],
-            "--draft-data: 2 files for 1 forests; give one for all, or one for each",
+        (["--draft-data=shuffled.csv"], "--draft-data: 2 files for 1 forests; give one for all, or one for each"),
+        (["--draft-holdout=missing.csv"], "--draft-holdout: no file matches"),
+        (["--draft-holdout=strangers.csv"] * 2, "--draft-holdout: 2 files for 1 forests; give one for all"),
+        (["--draft-holdout=strangers.csv", "--draft-report=json:strangers.csv"], "is read or written in this run"),
+        (["--draft-adversary=artifact+"], "unknown side knowledge ''"),
+        (["--draft-adversary=artifact+rows:0"], "'rows' needs at least 1 row"),
+        (["--draft-adversary=artifact+rows:many"], "a whole number, as in rows:10, or a share, as in rows:25%"),
+        (["--draft-adversary=artifact+columns:"], "'columns' needs names of attributes"),
+        (["--draft-adversary=artifact+rows:3+informed"], "'informed' knows all rows but one already"),
+        (["--draft-adversary=artifact+n-unknown+rows:3"], "leave out 'n-unknown'"),
+        (["--draft-adversary=artefact"], "; known are: artifact, published; did you mean 'artifact'?"),
+        (["--draft-adversary=artifact+informd"], "informed; n-unknown; did you mean 'informed'?"),
+        (["--draft-policy=public-relase"], "no shipped policy 'public-relase'; known are: default, dp-release, "),
+        (["--draft-policy=public-relase"], "; did you mean 'public-release'?"),
+        (["--draft-report=htm"], "sarif, intoto, fleet-html, fleet-json; did you mean 'html'?"),
+        (["--draft-target=zzz"], "no column 'zzz'; name the label column with --draft-target"),
+        (["--draft-target=c3"], "column 'c3' is one of the forest's features"),
+        *(
+            (["--draft-policy-sha256=" + text], "is not 64 hexadecimal digits")
+            for text in ("abc", "", "g" * 64, "0" * 63)
+        ),
+        *(
+            ([f"--draft-{option}=HTTPS://example.org/a.csv?raw=true"], "is a URL, which is not read: download the file")
+            for option in ("data", "holdout", "domain", "policy", "compare")
         ),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",

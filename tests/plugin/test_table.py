@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import pytest
 
 from pytest_draft.plugin.failure_text import FailureText
@@ -111,24 +107,13 @@ def test_a_wide_terminal_has_one_line_for_each_result():
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("columns", ["80", "100"])
-def test_on_a_terminal_no_line_is_wider_than_it_is(project, columns):
-    pty = pytest.importorskip("pty")
-    ours, theirs = pty.openpty()
+def test_on_a_terminal_no_line_is_wider_than_it_is(project, on_a_terminal, columns):
+    given = ("--draft-forest=leaking.joblib", "--draft-data=train.csv", "--color=no")
     with project.knowing() as known:
-        command = [sys.executable, "-m", "pytest", "-p", "no:hypothesispytest", *known, "--draft-forest=leaking.joblib"]
-        command += ["--draft-data=train.csv", "--draft-adversary=artifact", "--draft-adversary=published", "--color=no"]
-        environment = {**os.environ, "TERM": "dumb", "COLUMNS": columns}
-        process = subprocess.Popen(command, cwd=project.path, stdout=theirs, stderr=theirs, env=environment)
-    os.close(theirs)
-    parts = []
-    try:
-        while part := os.read(ours, 65_536):
-            parts.append(part)
-    except OSError:  # Linux's way to say that nobody writes any more
-        pass
-    os.close(ours)
-    assert process.wait() == pytest.ExitCode.TESTS_FAILED
-    lines = b"".join(parts).decode("ascii").splitlines()
+        adversaries = ("--draft-adversary=artifact", "--draft-adversary=published")
+        status, text = on_a_terminal(*known, *given, *adversaries, TERM="dumb", COLUMNS=columns)
+    assert status == pytest.ExitCode.TESTS_FAILED
+    lines = text.splitlines()
     section = next(i for i, line in enumerate(lines) if "FAILURES" in line)
     assert max(map(len, lines[section:])) <= int(columns)
 

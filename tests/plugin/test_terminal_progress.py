@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -75,32 +72,7 @@ def test_nothing_is_shown_when_the_run_is_quiet(project, at_stage, monkeypatch, 
     project.judge("shallow.joblib", *arguments).stdout.no_fnmatch_line("* of at most 60 s*")
 
 
-@pytest.fixture
-def on_a_terminal(project):
-    """Return a function that gives all that a pytest writes to a terminal, and makes a file when a line has moved."""
-    pty = pytest.importorskip("pty")
-
-    def run(*arguments: str, term: str = "xterm", seen: Path | None = None) -> str:
-        ours, theirs = pty.openpty()
-        command = [sys.executable, "-m", "pytest", "-p", "no:hypothesispytest", "-p", "no:cacheprovider", *arguments]
-        environment = {**os.environ, "TERM": term, "COLUMNS": "100"}
-        process = subprocess.Popen(command, cwd=project.path, stdout=theirs, stderr=theirs, env=environment)
-        os.close(theirs)
-        parts = []
-        try:
-            while part := os.read(ours, 65_536):
-                parts.append(part)
-                if seen is not None and len(LIVE.findall(b"".join(parts).decode("ascii", "ignore"))) >= 2:
-                    seen.touch()
-        except OSError:  # Linux's way to say that nobody writes any more
-            pass
-        os.close(ours)
-        assert process.wait() == pytest.ExitCode.OK
-        return b"".join(parts).decode("ascii")
-
-    return run
-
-
+SHALLOW = ("-p", "no:cacheprovider", "--draft-forest=shallow.joblib", "--draft-data=train.csv")
 LIVE = re.compile(r"\x1b\[(\d+)G\x1b\[K(?=[a-z][^\x1b]* of at most 60 s)")
 
 
@@ -108,7 +80,13 @@ LIVE = re.compile(r"\x1b\[(\d+)G\x1b\[K(?=[a-z][^\x1b]* of at most 60 s)")
 @pytest.mark.parametrize("arguments", [(), ("-v",), ("-s",)], ids=["captured", "verbose", "uncaptured"])
 def test_a_terminal_gets_one_line_that_is_rewritten_wiped_and_names_the_model_once(on_a_terminal, at_stage, arguments):
     seen = at_stage("reconstruct", UNTIL_SEEN).with_name("seen.txt")
-    text = on_a_terminal("--draft-forest=shallow.joblib", "--draft-data=train.csv", *arguments, seen=seen)
+
+    def see(written: str) -> None:
+        if len(LIVE.findall(written)) >= 2:
+            seen.touch()
+
+    status, text = on_a_terminal(*SHALLOW, *arguments, listener=see, TERM="xterm", COLUMNS="100")
+    assert status == pytest.ExitCode.OK
     columns = LIVE.findall(text)
     assert len(columns) >= 2
     assert len(set(columns)) == 1
@@ -159,5 +137,6 @@ def test_what_has_no_room_is_left_out_the_time_last(room, text):
 @pytest.mark.nightly
 def test_a_dumb_terminal_gets_no_escapes(on_a_terminal, at_stage):
     at_stage("reconstruct", SLOW)
-    text = on_a_terminal("--draft-forest=shallow.joblib", "--draft-data=train.csv", "--color=no", term="dumb")
+    status, text = on_a_terminal(*SHALLOW, "--color=no", TERM="dumb", COLUMNS="100")
+    assert status == pytest.ExitCode.OK
     assert "\x1b" not in text

@@ -60,23 +60,11 @@ def test_the_verdict_on_a_table_with_other_separators_is_that_on_the_one_with_co
     assert found["metrics"] == expected["metrics"]
 
 
-@pytest.mark.parametrize("option", ["data", "holdout", "domain", "policy", "compare"])
-def test_a_url_in_place_of_any_file_is_told_as_one(project, one_line_error, option):
-    error = one_line_error(project.judge("leaking.joblib", f"--draft-{option}=HTTPS://example.org/a.csv?raw=true"))
-    assert error.startswith(f"ERROR: --draft-{option}: 'HTTPS:/")
-    assert error.endswith("is a URL, which is not read: download the file first")
-
-
 @pytest.mark.parametrize("arguments", ALL_WAYS, ids=" ".join)
 def test_a_misspelt_target_is_told_with_the_column_that_was_meant(project, one_line_error, arguments):
     error = one_line_error(project.judge("leaking.joblib", "--draft-target=lable", *arguments))
     assert error.endswith("no column 'lable'; name the label column with --draft-target; did you mean 'label'?")
     assert not (project.path / "report.json").exists()
-
-
-def test_a_target_that_is_like_no_column_is_told_without_a_guess(project, one_line_error):
-    error = one_line_error(project.judge("leaking.joblib", "--draft-target=zzz"))
-    assert error.endswith("no column 'zzz'; name the label column with --draft-target")
 
 
 def test_a_target_that_is_needed_and_missing_is_told(project, one_line_error, rows):
@@ -85,11 +73,6 @@ def test_a_target_that_is_needed_and_missing_is_told(project, one_line_error, ro
     assert (
         "which column holds the labels is not clear (3 columns are not features); name it with --draft-target" in error
     )
-
-
-def test_a_target_that_is_a_feature_is_told(project, one_line_error):
-    error = one_line_error(project.judge("leaking.joblib", "--draft-target=c3"))
-    assert "column 'c3' is one of the forest's features" in error
 
 
 @pytest.mark.parametrize("arguments", [(), ("-n2",)], ids=" ".join)

@@ -76,37 +76,9 @@ def test_the_folder_of_a_report_is_made(project, one_rule, kind):
     assert (project.path / "out" / "new" / "report").stat().st_size > 100
 
 
-def test_no_folder_is_made_where_a_file_is_in_the_way(project, one_rule, one_line_error):
-    run = project.judge("shallow.joblib", one_rule, "--draft-report=html:train.csv/report.html")
-    assert one_line_error(run).endswith("cannot be written: it is a folder, or lies in a file")
-
-
 def test_only_looking_at_what_would_run_makes_no_folder(project, one_rule):
     project.judge("shallow.joblib", one_rule, "--draft-report=html:out/report.html", "--collect-only")
     assert not (project.path / "out").exists()
-
-
-@pytest.mark.parametrize(
-    ("option", "told"),
-    [
-        ("--draft-policy=public-relase", "no shipped policy 'public-relase'; known are: default, dp-release, "),
-        ("--draft-policy=public-relase", "; did you mean 'public-release'?"),
-        ("--draft-adversary=artefact", "unknown adversary 'artefact'; known are: artifact, published; did you mean 'a"),
-        ("--draft-adversary=artifact+informd", "informed; n-unknown; did you mean 'informed'?"),
-        (
-            "--draft-report=htm",
-            "unknown type 'htm'; known are: json, markdown, html, sarif, intoto, fleet-html, fleet-json; "
-            "did you mean 'ht",
-        ),
-    ],
-)
-def test_a_name_that_is_nearly_right_is_told_with_the_one_that_is(project, one_line_error, option, told):
-    assert told in one_line_error(project.judge("shallow.joblib", option, "--collect-only"))
-
-
-def test_a_name_that_is_like_no_other_is_told_with_all_there_are_and_no_guess(project, one_line_error):
-    error = one_line_error(project.judge("shallow.joblib", "--draft-adversary=xyz"))
-    assert error.endswith("known are: artifact, published")
 
 
 def test_a_policy_of_nearly_right_names_tells_them_all_at_once(project, one_line_error):

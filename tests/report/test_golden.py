@@ -79,10 +79,10 @@ def findings(report: dict) -> str:
     return "\n".join([*lines, json.dumps(run["invocations"])]) + "\n"
 
 
-def predicate(report: dict) -> str:
-    """Return which tests an attestation says have passed."""
-    told = {key: value for key, value in intoto.predicate(report).items() if key != "configuration"}
-    return json.dumps(told, indent=1)
+def predicate(report: dict) -> list[str]:
+    """Return what an attestation says of all tests, and of each."""
+    told = intoto.predicate(report)
+    return [told["result"], *(f"{key}: {one}" for key in told if key.endswith("Tests") for one in told[key])]
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ FORMATS: dict[str, Callable[[dict], str]] = {
     "report.md": markdown.render,
     "page.txt": lambda report: str(Lines(html.render({**report, "canonical_sha256": "f" * 64}))),
     "findings.txt": findings,
-    "tests.json": lambda report: predicate(report) + "\n",
+    "tests.txt": lambda report: "\n".join(predicate(report)) + "\n",
     "annotations.txt": lambda report: "\n".join(annotations.annotations(report)) + "\n",
     "fleet.txt": lambda report: str(Lines(fleet_html.render(fleet(report, ["models/quiet.joblib"])))),
 }
@@ -198,7 +198,7 @@ def test_how_models_stand_reads_as_it_did(only, golden):
     for name, (stored, change) in STANDINGS.items():
         report = change(copy.deepcopy(only(stored)))
         text = markdown.render(report).partition("## What the attack got")[0].partition("## What was judged")[0]
-        lines += [f"==== {name} ====", text, terminal(report), *annotations.annotations(report), predicate(report), ""]
+        lines += [f"==== {name} ====", text, terminal(report), *annotations.annotations(report), *predicate(report), ""]
     golden("standings.txt", "\n".join(lines))
 
 
@@ -231,8 +231,7 @@ def test_how_close_anybody_gets_reads_as_it_did(golden):
     def page(**changes: Any) -> list[str]:
         return str(Lines(html.render(reported(**changes)))).partition("Provenance")[0].splitlines()
 
-    usual = page()
-    lines = ["As usual", *usual]
+    usual, lines = page(), []
     for name, changes in LIMITS.items():
-        lines += ["", name, *(line for line in ndiff(usual, page(**changes)) if line[0] in "+-")]
+        lines += [f"==== {name} ====", *(line for line in ndiff(usual, page(**changes)) if line[0] in "+-")]
     golden("limits.txt", "\n".join(lines) + "\n")

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_draft.report import html
 from pytest_draft.report.document import document
-from pytest_draft.report.page import security_policy
+from pytest_draft.report.html import security_policy
 
 
 def pages() -> dict[str, str]:
