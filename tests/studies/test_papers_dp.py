@@ -151,7 +151,7 @@ def test_runs_of_the_authors_without_an_answer_are_counted(ran):
 
 
 def test_the_same_cells_are_computed_once_for_all_results_that_share_them(ran):
-    stores = {path.name for path in (ran.parent / "store").iterdir()}
+    stores = {path.stem for path in (ran.parent / "store").iterdir()}
     assert dp_tables.GRID in stores
     assert not stores & {name for name in DP if RESULTS[name].shared}
 
