@@ -10,7 +10,6 @@ import argparse
 import math
 import re
 import tempfile
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
@@ -26,23 +25,19 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, Rando
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from pytest_draft.artifact import Artifact, Forest, occurrences, read
-from pytest_draft.attack.numeric.extremes import replay_and_decode
+from pytest_draft.artifact import Artifact, read
 from pytest_draft.data import TrainingData, domain_from, training_data
 from pytest_draft.domain import Domain, infer
-from pytest_draft.errors import DataError, NotCoveredError, one_line
+from pytest_draft.errors import DataError, one_line
 from pytest_draft.evaluate.proved import contradiction
 from pytest_draft.examine.flow import examine
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination
-from pytest_draft.matching import encoded_weights, matched_distance
 from pytest_draft.policy.policy import default_policy
 from pytest_draft.policy.verdict import judge, verdict_of
 from pytest_draft.report.result import metrics_of
-from pytest_draft.timebox import TimeBox
 from studies.cells import Plain, Study
 from studies.options import add_cells, add_seeds, groups, records, rows_of
-from studies.paper_models import cp_with_bagging, cp_without_bagging
 
 TOYS: Mapping[str, Callable[..., Any]] = {
     "iris": datasets.load_iris,
@@ -77,16 +72,13 @@ _COLUMNS = {
     "told": ".3f",
     "refuted": ".0f",
     "s": ".1f",
-    "decoded": ".4f",
-    "wrong": ".0f",
-    "DRAFT": ".4f",
 }
 _LEGEND = """\
 residual: counts and thresholds that the best dataset misses; error: of the reconstruction, beside random guesses and
 the guess of each column's true median; by IQR: mean difference over the interquartile range; close, exact: shares of
 the numeric values to within 1 % of the range, and equal; rows ...: shares of whole rows; certain: share of the values
 that are proved; told: share of the values that the file tells, though not in which row; refuted: 1 where the training
-data contradict a proof; decoded: share of the extremes behind random thresholds, and how many are wrong."""
+data contradict a proof."""
 
 
 @dataclass(frozen=True)
@@ -101,8 +93,6 @@ class Setting:
     seconds: float = 60.0
     """Time box of the gate, for everything."""
     workers: int = 2
-    papers_seconds: float | None = None
-    """Limit of the solver of DRAFT's own model, which is built before; None not to run it."""
     effort: float | None = None
     """As in `Case`."""
 
@@ -114,8 +104,6 @@ class Run:
     n_rows: int
     status: str
     verdict: str
-    papers_status: str | None
-    """Of DRAFT's own model; None where it was not run."""
     figures: dict[str, float]
     """By the names of the printed columns; NaN where there is none."""
 
@@ -165,15 +153,14 @@ def report(rows: pd.DataFrame, setting: Setting) -> None:
         f"{FORESTS[setting.forest].__name__}(n_estimators={setting.n_trees}), {setting.seconds:g} s, "
         f"{setting.workers} threads\n{_LEGEND}"
     )
-    columns = _columns(setting)
-    names_of_figures = " ".join(f"{name:>{_width(name)}}" for name in columns)
+    names_of_figures = " ".join(f"{name:>{_width(name)}}" for name in _COLUMNS)
     print(f"{'data':<{width}} rows seed {'status':<13} {'verdict':<12} {names_of_figures}")
     for (name,), some in groups(rows, "table").items():
         mine = {values["seed"]: _run_of(values) for values in records(some)}
         for seed, one in mine.items():
-            print(f"{name:<{width}} {_line(one, str(seed), columns)}")
+            print(f"{name:<{width}} {_line(one, str(seed))}")
         if len(mine) > 1:
-            print(f"{name:<{width}} {_line(_mean(list(mine.values())), 'mean', columns)}")
+            print(f"{name:<{width}} {_line(_mean(list(mine.values())), 'mean')}")
     refuted = (rows["figure refuted"] == 1).sum()
     print(f"{refuted} of {len(rows)} runs prove what the training data contradict")
 
@@ -185,7 +172,7 @@ def _run_of(values: Mapping[str, Any]) -> Run:
         for name, value in values.items()
         if name.startswith("figure ")
     }
-    return Run(values["n_rows_used"], values["status"], values["verdict"], values["papers_status"], figures)
+    return Run(values["n_rows_used"], values["status"], values["verdict"], figures)
 
 
 def table_of(name: str) -> tuple[pd.DataFrame, pd.Series[Any]]:
@@ -253,108 +240,15 @@ def examined(features: pd.DataFrame, target: pd.Series[Any], seed: int, setting:
     figures = _figures(examination)
     if examination.findings is not None and rebuilt is not None:
         figures["refuted"] = float(contradiction(rebuilt, data, domain, examination.findings.identity) is not None)
-    if setting.forest == "extra":
-        figures["decoded"], figures["wrong"] = decoded_extremes(forest, artifact.forest, domain, data, setting.seconds)
-    papers_status = None
-    if setting.papers_seconds is not None:
-        box = TimeBox(setting.papers_seconds, clock=_SolverClock())
-        papers_status, figures["DRAFT"] = papers_error(artifact.forest, domain, data, box, seed, setting.workers)
     verdict = verdict_of((check.result, check.counts) for check in judge(examination, default_policy()))
-    return Run(data.n_rows, examination.solver_status, verdict, papers_status, figures)
-
-
-def decoded_extremes(
-    model: Any, forest: Forest, domain: Domain, data: TrainingData, seconds: float
-) -> tuple[float, float]:
-    """Return the share of nodes whose tested column's minimum and maximum are decoded, and how many of these are wrong.
-
-    Parameters
-    ----------
-    model : sklearn.ensemble.ExtraTreesClassifier
-        Fitted without bootstrap; tells which rows came to which node.
-    forest : Forest
-        The same, as it was read.
-    seconds : float
-        Time box of the decoding.
-
-    Returns
-    -------
-    share : float
-        Of the nodes with a random threshold; NaN where there is none.
-    wrong : float
-    """
-    extremes = replay_and_decode(forest, domain, TimeBox(seconds))
-    wrong = 0
-    for tree, estimator, low, high in zip(forest.trees, model.estimators_, extremes.low, extremes.high, strict=True):
-        path = estimator.decision_path(data.rows).tocoo()
-        tested = tree.feature[path.col] >= 0
-        row, node = path.row[tested], path.col[tested]
-        values = data.rows[row, tree.feature[node]].astype(np.float64)
-        least, most = np.full((2, tree.n_nodes), np.nan)
-        np.fmin.at(least, node, values)
-        np.fmax.at(most, node, values)
-        wrong += int(np.count_nonzero(~np.isnan(low) & ((low != least) | (high != most))))
-    share = extremes.decoded / extremes.decodable if extremes.decodable else np.nan
-    return share, float(wrong)
-
-
-def papers_error(
-    forest: Forest, domain: Domain, data: TrainingData, timebox: TimeBox, seed: int, workers: int
-) -> tuple[str, float]:
-    """Return how far DRAFT's own row-based CP model comes, with the occurrences that the file tells.
-
-    Parameters
-    ----------
-    timebox : TimeBox
-        Of the solver.
-
-    Returns
-    -------
-    status : str
-    error : float
-        NaN without a solution.
-    """
-    n_rows = data.n_rows
-    try:
-        if forest.draws.drawn:
-            times = occurrences(forest)
-            outcome = cp_with_bagging.solve(
-                forest, domain, n_rows, timebox, occurrences=times, seed=seed, workers=workers
-            )
-        else:
-            outcome = cp_without_bagging.solve(forest, domain, n_rows, timebox, seed=seed, workers=workers)
-    except NotCoveredError:
-        return "not covered", np.nan
-    if outcome.dataset is None:
-        return outcome.status, np.nan
-    distance = matched_distance(data.rows, outcome.dataset.rows, encoded_weights(domain), TimeBox(np.inf))
-    return outcome.status, distance.upper
-
-
-class _SolverClock:
-    """A clock that stands still after a time box was opened, until somebody looks how much of it is left."""
-
-    def __init__(self) -> None:
-        self._opened = False
-        self._since: float | None = None
-
-    def __call__(self) -> float:
-        if not self._opened:
-            self._opened = True
-            return 0.0
-        now = time.monotonic()
-        if self._since is None:
-            self._since = now
-        return now - self._since
+    return Run(data.n_rows, examination.solver_status, verdict, figures)
 
 
 @cache
 def _warm_up(setting: Setting) -> None:
     """Let numba compile, or load what it has kept, so that no run is charged for it."""
     features, target = table_of("wine")
-    examined(
-        features, target, 0, replace(setting, n_trees=10, n_rows=30, seconds=300.0, papers_seconds=None, effort=1.0)
-    )
+    examined(features, target, 0, replace(setting, n_trees=10, n_rows=30, seconds=300.0, effort=1.0))
 
 
 def _label(target: pd.Series[Any], forest: str, seed: int) -> pd.Series[Any]:
@@ -417,23 +311,15 @@ def _mean(runs: Sequence[Run]) -> Run:
         return words.pop() if len(words) == 1 else ""
 
     figures = {name: float(np.mean([one.figures[name] for one in runs])) for name in runs[0].figures}
-    return Run(runs[0].n_rows, same({one.status for one in runs}), same({one.verdict for one in runs}), None, figures)
+    return Run(runs[0].n_rows, same({one.status for one in runs}), same({one.verdict for one in runs}), figures)
 
 
-def _columns(setting: Setting) -> dict[str, str]:
-    """Return the names of the printed figures, and their formats."""
-    left_out = set() if setting.forest == "extra" else {"decoded", "wrong"}
-    if setting.papers_seconds is None:
-        left_out.add("DRAFT")
-    return {name: form for name, form in _COLUMNS.items() if name not in left_out}
-
-
-def _line(one: Run, seed: str, columns: Mapping[str, str]) -> str:
+def _line(one: Run, seed: str) -> str:
     parts = [f"{one.n_rows:>4} {seed:>4} {one.status:<13} {one.verdict:<12}"]
-    for name, form in columns.items():
+    for name, form in _COLUMNS.items():
         figure = one.figures[name]
         parts.append(f"{'-' if math.isnan(figure) else format(figure, form):>{_width(name)}}")
-    return " ".join(parts if one.papers_status is None else [*parts, one.papers_status])
+    return " ".join(parts)
 
 
 def _width(name: str) -> int:
@@ -451,12 +337,9 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--threads", type=int, default=2)
     command.add_argument("--forest", default="random", choices=list(FORESTS))
     add_cells(command)
-    command.add_argument(
-        "--draft-model", type=float, metavar="SECONDS", help="DRAFT's own row-based model beside it, for so long"
-    )
 
 
 def command(a: argparse.Namespace) -> None:
     """Run this study."""
-    setting = Setting(a.forest, a.trees, a.rows, a.budget, a.threads, a.draft_model, a.effort)
+    setting = Setting(a.forest, a.trees, a.rows, a.budget, a.threads, a.effort)
     report(rows_of(study(a.data, a.seeds, setting), a), setting)

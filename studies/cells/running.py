@@ -84,8 +84,6 @@ def run(
         raise
     finally:
         shown.close()
-    kept.merge()
-    stand = replace(stand, news="")
     return _table(cells, _taken(cells, kept.rows(), any_code=any_code))
 
 

@@ -109,8 +109,8 @@ class RowVariables:
         return np.array([[solver.value(x) for x in row] for row in self._x], dtype=np.int64)
 
 
-def solved(model: cp_model.CpModel, timebox: TimeBox, seed: int, workers: int) -> tuple[ModelStatus, cp_model.CpSolver]:
-    """Ask CP-SAT within a time box; the answer depends on the seed and the threads, not on the machine's speed.
+def solved(model: cp_model.CpModel, timebox: TimeBox, seed: int) -> tuple[ModelStatus, cp_model.CpSolver]:
+    """Ask CP-SAT within a time box; the answer depends on the seed, not on the machine's speed.
 
     Returns
     -------
@@ -123,8 +123,7 @@ def solved(model: cp_model.CpModel, timebox: TimeBox, seed: int, workers: int) -
         return "no solution", solver
     solver.parameters.max_time_in_seconds = max(timebox.remaining, 1e-3)
     solver.parameters.max_deterministic_time = timebox.effort_left
-    solver.parameters.num_workers = workers
-    solver.parameters.interleave_search = workers > 1
+    solver.parameters.num_workers = 1
     solver.parameters.random_seed = seed % 2**31
     status = solver.solve(model)
     timebox.spend(solver.response_proto.deterministic_time)

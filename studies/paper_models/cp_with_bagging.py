@@ -38,7 +38,6 @@ def solve(
     occurrences: IntArray | None = None,
     most_occurrences: int = MOST_OCCURRENCES,
     seed: int = 0,
-    workers: int = 1,
     forbidden: Sequence[ModelDataset] = (),
 ) -> ModelOutcome:
     """Find the dataset and the occurrences of the largest likelihood that meet every leaf's counts.
@@ -53,7 +52,7 @@ def solve(
         How often each tree saw each row, where that is known.
     most_occurrences : int
         Largest number of times that a tree may see a row, where the occurrences are unknown.
-    seed, workers : int
+    seed : int
         Of CP-SAT.
     forbidden : sequence of ModelDataset
         Datasets that are left out, whatever the order of rows that nothing tells apart.
@@ -89,7 +88,7 @@ def solve(
     elif not model.maximise(most_occurrences):
         return ModelOutcome("infeasible")
     model.rows.forbid(published, forbidden, model.z, group)
-    status, solver = solved(model.model, timebox, seed, workers)
+    status, solver = solved(model.model, timebox, seed)
     if status in ("infeasible", "no solution"):
         return ModelOutcome(status)
     times = _values(solver, model.eta)

@@ -25,7 +25,6 @@ def solve(
     timebox: TimeBox,
     *,
     seed: int = 0,
-    workers: int = 1,
     forbidden: Sequence[ModelDataset] = (),
 ) -> ModelOutcome:
     """Find a dataset that meets every leaf's counts.
@@ -36,7 +35,7 @@ def solve(
         Grown without bagging.
     n_rows : int
         N.
-    seed, workers : int
+    seed : int
         Of CP-SAT.
     forbidden : sequence of ModelDataset
         Datasets that are left out, whatever the order of their rows.
@@ -75,7 +74,7 @@ def solve(
             model.add_exactly_one(mine)
     is_class = np.equal.outer(labels, np.arange(published.n_classes)).astype(object)
     rows.forbid(published, forbidden, is_class, np.zeros(n_rows, np.int64))
-    status, solver = solved(model, timebox, seed, workers)
+    status, solver = solved(model, timebox, seed)
     if status in ("infeasible", "no solution"):
         return ModelOutcome(status)
     dataset = ModelDataset(published.decoded(rows.found(solver)), labels)

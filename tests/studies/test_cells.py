@@ -8,12 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 
 import tiny_study
 from pytest_draft.errors import DraftError
-from studies.cells import Study, code, places, run, store
+from studies.cells import Study, code, places, run
 from studies.cells.code import code_hash
 from studies.cells.computing import Outcome
 from studies.cells.progress import Shown, Stand
@@ -61,7 +60,7 @@ def test_what_is_kept_is_not_computed_again_and_a_new_cell_is(computed, tmp_path
     assert table["square"].tolist() == [0, 1, 4, 9]
 
 
-def test_values_keep_their_types_in_the_store_and_after_merging(cells_here, tmp_path):
+def test_values_keep_their_types_in_the_store(cells_here, tmp_path):
     asked = Study("typed", typed, [{"number": n, "kind": kind} for n in range(2) for kind in range(len(KINDS))])
     for table in (run(asked, tmp_path), run(asked, tmp_path)):
         for found, value in zip(table["value"], KINDS * 2, strict=True):
@@ -70,7 +69,6 @@ def test_values_keep_their_types_in_the_store_and_after_merging(cells_here, tmp_
         assert table["number"].dtype == np.int64
         assert table["same"].dtype == np.float64
         assert table["text"].tolist() == ["0"] * len(KINDS) + ["1"] * len(KINDS)
-    assert 1 < len(list((tmp_path / "typed").glob("*.parquet"))) <= 5  # one for each type of a value
 
 
 def test_values_that_are_equal_and_of_other_types_are_other_cells(cells_here, tmp_path):
@@ -213,62 +211,22 @@ def kept_in(folder, told):
     return Store(folder, "tiny", told.append)
 
 
-def test_each_row_is_a_file_of_its_own_until_they_are_merged(tmp_path, told):
-    kept = kept_in(tmp_path, told)
-    for number in range(5):
-        kept.add(row(number, value=number, none=None))
-    assert len(list((tmp_path / "tiny").glob("*.parquet"))) == 5
-    before = kept.rows()
-    kept.merge()
-    (merged,) = (tmp_path / "tiny").glob("*.parquet")
-    assert kept.rows() == before == [row(number, value=number, none=None) for number in range(5)]
-    assert pq.read_table(merged).column("value").to_pylist() == [0, 1, 2, 3, 4]
-    assert told == []
-
-
-def test_many_files_are_merged_while_a_study_runs(tmp_path, told, monkeypatch):
-    monkeypatch.setattr(store, "MOST_FILES", 4)
-    kept = kept_in(tmp_path, told)
-    for number in range(9):
-        kept.add(row(number, value=number))
-    assert len(list((tmp_path / "tiny").glob("*.parquet"))) == 2
-    assert len(kept.rows()) == 9
-
-
-@pytest.mark.parametrize("damage", [lambda c: c[:-1], lambda c: c[: len(c) // 2], lambda c: b"", lambda c: c[::-1]])
-def test_a_damaged_file_is_told_once_set_aside_and_its_cells_computed_again(damage, computed, told, tell, tmp_path):
+@pytest.mark.parametrize("damage", [lambda c: c[:-2], lambda c: c[: len(c) // 2], lambda c: b"x" + c[1:]])
+def test_what_is_damaged_is_told_and_computed_again(damage, computed, told, tell, tmp_path):
     run(study(tiny_study.square, 2), tmp_path)
-    (path,) = (tmp_path / "tiny").glob("*.parquet")
-    path.write_bytes(damage(path.read_bytes()))
+    path = tmp_path / "tiny.jsonl"
+    first, second = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(first + damage(second))
     assert run(study(tiny_study.square, 3), tmp_path, tell=tell)["square"].tolist() == [0, 1, 4]
-    assert computed == [0, 1, 0, 1, 2]
-    assert len(told) == 1
-    assert f"{path.name}: damaged; what stood in it is computed again; set aside as {path.name}.damaged" in told[0]
-    assert run(study(tiny_study.square, 3), tmp_path, tell=tell)["square"].tolist() == [0, 1, 4]
-    assert len(told) == 1
+    assert computed == [0, 1, 1, 2]
+    assert set(told) == {f"{path}: 1 of {n} lines damaged; what stood there is computed again" for n in (2, 4)}
 
 
-def test_a_file_that_was_being_written_when_its_process_was_killed_is_no_row(tmp_path, told):
+def test_the_latest_of_equal_rows_counts(tmp_path, told):
     kept = kept_in(tmp_path, told)
-    kept.add(row(1, value=1))
-    (tmp_path / "tiny" / ".draft-0123456789abcdef.tmp").write_bytes(b"PAR1")
-    assert kept.rows() == [row(1, value=1)]
-    assert told == []
-
-
-def test_merging_that_was_killed_before_it_deleted_leaves_each_row_once(tmp_path, told, monkeypatch):
-    kept = kept_in(tmp_path, told)
-    for number in range(3):
-        kept.add(row(number, value=number))
-
-    def killed(self, missing_ok=False):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(Path, "unlink", lambda self, missing_ok=False: None if self.suffix == ".tmp" else killed(self))
-        kept.merge()
-    assert len(list((tmp_path / "tiny").glob("*.parquet"))) == 4
-    assert [one.values["value"] for one in kept.rows()] == [0, 1, 2]
+    for one in (row(2, value=2), row(1, value=1), replace(row(1, value=3), at="2027")):
+        kept.add(one)
+    assert [one.values["value"] for one in kept.rows()] == [2, 3]
 
 
 @pytest.mark.parametrize("before", [True, False])
@@ -293,9 +251,7 @@ def test_an_interrupt_beside_a_cell_that_is_kept_tells_how_many_stand(
     assert len(Store(tmp_path, "tiny", tell).rows()) == stand
 
 
-def test_several_at_once_lose_no_row(tmp_path, told, monkeypatch):
-    monkeypatch.setattr(store, "MOST_FILES", 3)
-
+def test_several_at_once_lose_no_row(tmp_path, told):
     def add(first):
         mine = kept_in(tmp_path, told)
         for number in range(first, first + 12):

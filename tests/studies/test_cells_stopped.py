@@ -62,8 +62,8 @@ def wait_for(condition, process):
 def under_way(folder, process):
     """Wait until the first two cells stand, and the third and the fourth are being computed."""
     waits = [folder / f"waits-{number}" for number in (2, 3)]
-    store = folder / "store" / "waiting"
-    wait_for(lambda: all(path.exists() for path in waits) and len(list(store.glob("*.parquet"))) == 2, process)
+    store = folder / "store" / "waiting.jsonl"
+    wait_for(lambda: all(path.exists() for path in waits) and store.read_bytes().count(b"\n") == 2, process)
     for path in waits:
         path.unlink()
 

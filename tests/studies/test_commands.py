@@ -7,33 +7,8 @@ import sys
 
 import pytest
 
-from studies.__main__ import main, parser
+from studies.__main__ import STUDIES, main
 from studies.optional import MissingPackageError, optional
-
-STUDIES = (
-    "gate",
-    "field",
-    "boosted",
-    "verdicts",
-    "startup",
-    "same-reports",
-    "what-decides",
-    "agreement",
-    "boosted-agreement",
-    "numeric-agreement",
-    "claims",
-    "fuzz",
-    "reading",
-    "papers",
-    "population-attack",
-    "other-people",
-    "numeric",
-    "invariances",
-    "hunt",
-    "ordinary-files",
-    "label-told",
-    "known-classes",
-)
 
 
 def test_the_package_runs_as_a_module_and_names_all_studies(monkeypatch, capsys):
@@ -51,11 +26,6 @@ def test_each_study_says_what_it_takes(name, capsys):
     with pytest.raises(SystemExit, match="0"):
         main([name, "--help"])
     assert f"usage: python -m studies {name} " in capsys.readouterr().out
-
-
-def test_there_is_no_other_study():
-    (studies,) = (action for action in parser()._actions if action.dest == "study")
-    assert sorted(studies.choices) == sorted(STUDIES)
 
 
 def test_a_package_that_is_missing_is_named_with_its_extra_before_any_work(monkeypatch, tmp_path):

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import math
-import time
 from dataclasses import replace
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import ExtraTreesClassifier
 
-from pytest_draft.artifact import read
-from pytest_draft.attack.numeric import extremes
-from pytest_draft.data import training_data
-from pytest_draft.domain import infer
 from pytest_draft.errors import DataError
-from pytest_draft.timebox import TimeBox
 from studies import __main__, numeric
 from studies.cells import run as cells_run
 
@@ -110,29 +101,6 @@ def test_a_label_may_hold_a_colon(tmp_path):
     assert (list(features), target.name) == (["a"], "b:1")
 
 
-def test_the_extremes_of_extra_trees_are_decoded_and_right():
-    features, target = numeric.table_of("iris")
-    run = numeric.examined(features, target, 0, replace(TINY, forest="extra"))
-    assert run.figures["decoded"] > 0.9
-    assert run.figures["wrong"] == 0
-
-
-def test_a_wrong_extreme_is_counted(tmp_path, monkeypatch):
-    features, target = numeric.table_of("iris")
-    model = ExtraTreesClassifier(3, random_state=0).fit(features, target)
-    joblib.dump(model, tmp_path / "model.joblib")
-    forest = read(tmp_path / "model.joblib").forest
-    data = training_data((features, target), forest)
-    domain = infer(data.columns, data.rows.astype(np.float64))
-    found = extremes.replay_and_decode(forest, domain, TimeBox(60.0))
-    low = [values.copy() for values in found.low]
-    decoded = np.flatnonzero(~np.isnan(low[1]))[:2]
-    low[1][decoded] += 0.1
-    lying = replace(found, low=tuple(low))
-    monkeypatch.setattr(numeric, "replay_and_decode", lambda *_: lying)
-    assert numeric.decoded_extremes(model, forest, domain, data, 60.0)[1] == 2
-
-
 def test_a_regressor_learns_targets_that_differ():
     features, target = numeric.table_of("iris")
     run = numeric.examined(features, target, 0, replace(TINY, forest="regressor", n_trees=30, effort=0.3))
@@ -147,26 +115,3 @@ def test_a_quantity_is_learned_above_its_median():
     assert sorted(label.unique()) == [0, 1]
     assert 0.4 < label.mean() < 0.6
     assert numeric._label(target, "regressor", 0) is target
-
-
-@pytest.mark.parametrize("forest", ["random", "extra"])
-def test_drafts_own_model_runs_beside(forest):
-    features, target = numeric.table_of("linnerud")
-    run = numeric.examined(features, target, 0, replace(TINY, forest=forest, n_trees=4, n_rows=12, papers_seconds=60.0))
-    assert run.papers_status in ("optimal", "feasible")
-    assert 0 < run.figures["DRAFT"] < 1
-
-
-def test_the_time_to_build_drafts_model_is_not_counted():
-    box = TimeBox(0.05, clock=numeric._SolverClock())
-    time.sleep(0.1)
-    assert not box.over
-    time.sleep(0.1)
-    assert box.over
-
-
-def test_without_a_solution_drafts_model_has_no_error():
-    features, target = numeric.table_of("linnerud")
-    run = numeric.examined(features, target, 0, replace(TINY, n_trees=4, n_rows=12, papers_seconds=1e-6))
-    assert run.papers_status == "no solution"
-    assert math.isnan(run.figures["DRAFT"])

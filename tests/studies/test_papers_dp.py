@@ -25,28 +25,7 @@ SHARED = Path(__file__).parents[3] / "shared"
 DP = [name for name in RESULTS if name.startswith("dp-")]
 PROBABILISTIC = "probabilistic-figures-2-6"
 
-COMPAS = [
-    "sex:Male",
-    *(f"age:{age}" for age in ("18-20", "21-22", "23-25", "26-45", ">45")),
-    *(f"juvenile-{kind}:>0" for kind in ("felonies", "misdemeanors", "crimes")),
-    *(f"priors:{number}" for number in ("2-3", "=0", "=1", ">3")),
-    "current-charge-degree:Misdemeanor",
-    "recidivate-within-two-years:1",
-]
 RUN = {"seed": "0", "status": "FEASIBLE", "reconstruction_error": "0.9", "seconds": "7200"}
-
-
-@pytest.fixture(scope="module")
-def datasets(tmp_path_factory):
-    """Return a folder with invented people in the columns of COMPAS."""
-    rng = np.random.default_rng(6)
-    table = pd.DataFrame(rng.integers(0, 2, size=(400, len(COMPAS))), columns=COMPAS)
-    for group in (range(1, 6), range(9, 13)):
-        table.iloc[:, list(group)] = np.eye(len(group), dtype=int)[rng.integers(0, len(group), size=len(table))]
-    folder = tmp_path_factory.mktemp("datasets")
-    for name in dp_plan.NAMES:
-        (folder / f"{name}.csv").write_text(table.to_csv(index=False))
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +130,7 @@ def test_runs_of_the_authors_without_an_answer_are_counted(ran):
 
 
 def test_the_same_cells_are_computed_once_for_all_results_that_share_them(ran):
-    stores = {path.name for path in (ran.parent / "store").iterdir()}
+    stores = {path.stem for path in (ran.parent / "store").iterdir()}
     assert dp_tables.GRID in stores
     assert not stores & {name for name in DP if RESULTS[name].shared}
 
