@@ -192,10 +192,7 @@ class RawColumns:
     def table(self, encoded: Rows) -> pd.DataFrame:
         """Return the raw table that rows stand for as the forest sees them; it is as sensitive as the training data.
 
-        Returns
-        -------
-        pandas.DataFrame
-            None in place of a category that several values share, or of none.
+        It has None in place of a category that several values share, or of none.
         """
         made: dict[str, AnyArray] = {}
         for part in self._parts:

@@ -51,7 +51,9 @@ _REFUSED = NO_CODE - 1
 def encode(
     encoder: Encoder, raw: Mapping[int, pd.Series[Any]], where: str, *, refuse: bool = True
 ) -> NDArray[np.float32]:
-    """Return raw columns as the file's transformers encode them for its forest.
+    """Return raw columns as the file's transformers encode them for its forest, shape (n_rows, n_columns).
+
+    A missing value is NaN, where a step keeps it.
 
     Parameters
     ----------
@@ -61,11 +63,6 @@ def encode(
         Names the data, for messages.
     refuse : bool
         Whether categories that the encoder refuses are refused; else they are none of its categories.
-
-    Returns
-    -------
-    ndarray of float32, shape (n_rows, n_columns)
-        A missing value is NaN, where a step keeps it.
 
     Raises
     ------
