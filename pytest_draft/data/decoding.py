@@ -41,7 +41,7 @@ from pytest_draft.artifact.encoder import (
 )
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.artifact.rules.rule_list import RuleList
-from pytest_draft.data.curves import loses, straightened
+from pytest_draft.data.encoding import loses, straightened
 from pytest_draft.domain import Attribute, Domain, infer
 from pytest_draft.errors import one_line
 from pytest_draft.facts.rules import ListedRule, Literal
