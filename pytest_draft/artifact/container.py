@@ -68,13 +68,7 @@ class Stream(io.BytesIO):
 
 
 def load(path: str | bytes | os.PathLike[str], limits: Limits) -> bytes:
-    """Read a regular file through one descriptor, without ever blocking on a FIFO or a device.
-
-    Returns
-    -------
-    bytes
-        All of the file.
-    """
+    """Read a regular file through one descriptor, without ever blocking on a FIFO or a device."""
     descriptor = _open(path)
     try:
         status = os.fstat(descriptor)

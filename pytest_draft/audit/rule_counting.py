@@ -50,11 +50,6 @@ def captures(rules: RuleList, domain: Domain, timebox: TimeBox) -> tuple[Capture
     domain : Domain
         Without missing values.
 
-    Returns
-    -------
-    tuple of Capture
-        One for each rule.
-
     Raises
     ------
     NotCoveredError

@@ -41,16 +41,13 @@ _UNITS_PER_VISIT = 2e-7
 def structure_of(model: Forest | RuleList, data: TrainingData | None, timebox: TimeBox) -> StructureFacts | None:
     """Return the figures of a model's leaves.
 
+    None where the file does not say how many rows a leaf holds: of forests that released noise or labels, of those
+    whose numbers of rows were removed, and of rule lists without counts, where no training data are given.
+
     Parameters
     ----------
     data : TrainingData or None
         Which rows are alone in leaves of several trees is only known with them.
-
-    Returns
-    -------
-    StructureFacts or None
-        None where the file does not say how many rows a leaf holds: of forests that released noise or labels, of those
-        whose numbers of rows were removed, and of rule lists without counts, where no training data are given.
     """
     try:
         model = model if isinstance(model, RuleList) else with_numbers(model, data, timebox)

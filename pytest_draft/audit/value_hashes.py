@@ -34,10 +34,7 @@ def identities(values: AnyArray) -> Identities | None:
 
     Numbers are equal where they are in single precision. All kinds of missing values are one.
 
-    Returns
-    -------
-    ndarray of uint64, shape (n,), or None
-        None for dates, complex numbers and records, which are not compared.
+    None for dates, complex numbers and records, which are not compared.
     """
     if values.dtype.kind == "O":
         missing = np.asarray(pd.isna(values), dtype=np.bool_)

@@ -41,7 +41,7 @@ from pytest_draft.artifact.encoder import (
 )
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.artifact.rules.rule_list import RuleList
-from pytest_draft.data.curves import loses, straightened
+from pytest_draft.data.encoding import loses, straightened
 from pytest_draft.domain import Attribute, Domain, infer
 from pytest_draft.errors import one_line
 from pytest_draft.facts.rules import ListedRule, Literal
@@ -192,10 +192,7 @@ class RawColumns:
     def table(self, encoded: Rows) -> pd.DataFrame:
         """Return the raw table that rows stand for as the forest sees them; it is as sensitive as the training data.
 
-        Returns
-        -------
-        pandas.DataFrame
-            None in place of a category that several values share, or of none.
+        It has None in place of a category that several values share, or of none.
         """
         made: dict[str, AnyArray] = {}
         for part in self._parts:

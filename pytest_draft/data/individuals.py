@@ -25,10 +25,7 @@ _SECONDS_PER_ROW = 1e-5
 def inliers(rows: Rows, timebox: TimeBox) -> BoolArray | None:
     """Return which rows are inliers: those that an isolation forest of all rows scores above 0.
 
-    Returns
-    -------
-    ndarray of bool, shape (n_rows,), or None
-        None where this is not expected to end inside the time box.
+    The result has the shape (n_rows,); it is None where this is not expected to end inside the time box.
     """
     cost = _SECONDS + _SECONDS_PER_ROW * len(rows)
     if not timebox.allows(cost):

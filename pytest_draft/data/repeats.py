@@ -19,7 +19,7 @@ from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.domain import Domain, infer
 from pytest_draft.domain.domain import without
-from pytest_draft.domain.exclusive import UNLIKELY_EXCLUSIVE
+from pytest_draft.domain.inference import UNLIKELY_EXCLUSIVE
 from pytest_draft.errors import one_line
 from pytest_draft.timebox import TimeBox
 

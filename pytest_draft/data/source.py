@@ -148,16 +148,14 @@ class Split:
     def positions(self, n_rows: int, labels: AnyArray | pd.Series[Any] | None = None) -> IntArray:
         """Return the positions of the training rows in a table, in the order in which they came to ``fit``.
 
+        The shape is (n_training_rows,).
+
         Parameters
         ----------
         n_rows : int
             Of the table.
         labels : ndarray or pandas.Series, shape (n_rows,), optional
             As the table has them; only for `stratify`.
-
-        Returns
-        -------
-        ndarray of int64, shape (n_training_rows,)
 
         Raises
         ------

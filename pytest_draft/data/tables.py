@@ -19,8 +19,16 @@ import numpy as np
 import pandas as pd
 
 from pytest_draft.arrays import AnyArray, FloatArray, IntArray
-from pytest_draft.data.bounds import require_csv, require_npz, require_parquet, require_shape, ungzipped
-from pytest_draft.data.files import NUMBER, content, parsed
+from pytest_draft.data.files import (
+    NUMBER,
+    content,
+    parsed,
+    require_csv,
+    require_npz,
+    require_parquet,
+    require_shape,
+    ungzipped,
+)
 from pytest_draft.errors import DataError, one_line
 
 __tracebackhide__ = True  # in a module's globals it covers all its frames, a dataclass's __init__ too

@@ -277,10 +277,8 @@ def as_table(table: object, source: str = IN_MEMORY) -> Table:
 def labels_of(table: Table, model: Model, target: str | None = None, encoder: Encoder | None = None) -> Any:
     """Return the labels as a table has them, whether or not its other columns are the model's.
 
-    Returns
-    -------
-    pandas.Series, ndarray or None
-        A column, by its name, or an array of their own, of shape (n_rows,); None where a regressor's are not needed.
+    They are a column, by its name, or an array of their own, of shape (n_rows,); None where a regressor's are not
+    needed.
     """
     if table.targets is not None and (target or "y") in table.targets:
         return _label_array(table, target)

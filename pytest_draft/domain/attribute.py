@@ -182,9 +182,7 @@ class Attribute:
 
         Of a numeric attribute that may be missing, a share of `MISSING_SHARE` is.
 
-        Returns
-        -------
-        ndarray of float32, shape (n, len(columns))
+        The shape is (n, len(columns)).
         """
         if self.kind == "numeric":
             drawn = rng.uniform(self.low, self.high, size=(n, 1)).astype(np.float32)

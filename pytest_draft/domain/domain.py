@@ -64,15 +64,12 @@ class Domain:
     def restricted(self, attributes: Sequence[int]) -> Domain:
         """Return the domain of some attributes and of their encoded columns, in the order of this domain's columns.
 
+        Column ``i`` of it is column ``columns_of(attributes)[i]`` of this one.
+
         Parameters
         ----------
         attributes : sequence of int
             Positions of the attributes, in the order that they are to have.
-
-        Returns
-        -------
-        Domain
-            Column ``i`` of it is column ``columns_of(attributes)[i]`` of this one.
         """
         columns = self.columns_of(attributes)
         position = {column: i for i, column in enumerate(columns)}
@@ -121,9 +118,7 @@ class Domain:
     def indices(self, rows: NDArray[np.float32]) -> IntArray:
         """Return the index of each attribute's value in encoded rows of the domain: what `encoded` was given.
 
-        Returns
-        -------
-        ndarray of int64, shape (n_rows, n_attributes)
+        The shape is (n_rows, n_attributes).
         """
         found = np.empty((len(rows), len(self.attributes)), dtype=np.int64)
         for a, attribute in enumerate(self.attributes):
@@ -152,10 +147,7 @@ class Domain:
     def outside(self, rows: FloatArray) -> dict[str, int]:
         """Return, by attribute, how many rows the domain does not allow.
 
-        Returns
-        -------
-        dict of str to int
-            Only attributes with at least one such row.
+        Only attributes with at least one such row are there.
         """
         found: dict[str, int] = {}
         for attribute in self.attributes:
@@ -233,11 +225,8 @@ def _coarse(attribute: Attribute) -> str:
 def coarsened(low: float, high: float) -> tuple[float, float]:
     """Return bounds that show the signs and the orders of magnitude of two finite values, in order, and no more.
 
-    Returns
-    -------
-    tuple of float
-        0, where no value lies beyond it, or else the next power of ten farther from 0. None but 0 is ever `low` or
-        `high` itself.
+    They are 0, where no value lies beyond it, or else the next power of ten farther from 0. None but 0 is ever `low` or
+    `high` itself.
 
     Examples
     --------

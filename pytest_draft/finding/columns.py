@@ -69,6 +69,8 @@ def candidates_of(
 ) -> list[Candidate]:
     """Return all candidates of a table but those that take the split into account.
 
+    Those that tell some rows apart, each once but for those that names ask for.
+
     Parameters
     ----------
     frame : pandas.DataFrame
@@ -81,11 +83,6 @@ def candidates_of(
         Called at each candidate; it can raise `OutOfTimeError`.
     extra : bool
         Whether to make what is less usual, too.
-
-    Returns
-    -------
-    list of Candidate
-        Those that tell some rows apart, each once but for those that names ask for.
     """
     found, seen = list[Candidate](), set[bytes]()
     for one in _made(frame, kept, labels, extra=extra):
@@ -291,7 +288,9 @@ def _dates(name: str, column: pd.Series[Any]) -> Iterator[Candidate]:
 def allowed(
     names: Sequence[str] | None, n_columns: int, candidates: Sequence[Candidate], raw: Sequence[str]
 ) -> BoolArray:
-    """Return which candidates are tried for each column of a model first.
+    """Return which candidates are tried for each column of a model first, shape (n_columns, n_candidates).
+
+    By name, else by position where so many columns could have been left out on the way; else all.
 
     Parameters
     ----------
@@ -299,11 +298,6 @@ def allowed(
         Of the model's columns.
     raw : sequence of str
         The table's columns in their order, without the label.
-
-    Returns
-    -------
-    ndarray of bool, shape (n_columns, n_candidates)
-        By name, else by position where so many columns could have been left out on the way; else all.
     """
     source = np.array([one.source for one in candidates])
     tag = np.array([one.tag for one in candidates], dtype=object)

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pytest_draft.data import bounds, read_table
-from pytest_draft.data.bounds import MOST_COLUMNS, MOST_VALUES, require_shape
+from pytest_draft.data import files, read_table
+from pytest_draft.data.files import MOST_COLUMNS, MOST_VALUES, require_shape
 from pytest_draft.errors import DataError
 
 
@@ -65,8 +65,8 @@ def test_an_npz_file_that_unpacks_a_thousandfold_is_refused(shape, tmp_path):
 
 def test_parquet_is_refused_by_its_footer(tmp_path, monkeypatch):
     parquet, pa = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
-    monkeypatch.setattr(bounds, "MOST_VALUES", 1_000_000)
-    monkeypatch.setattr(bounds, "MOST_COLUMNS", 100)
+    monkeypatch.setattr(files, "MOST_VALUES", 1_000_000)
+    monkeypatch.setattr(files, "MOST_COLUMNS", 100)
     zeros = pa.array(np.zeros(300_000, np.int8))
     parquet.write_table(pa.table(dict.fromkeys("abcde", zeros)), tmp_path / "long.parquet", compression="zstd")
     refused(tmp_path / "long.parquet", "300,000 rows of 5 columns, and at most 1,000,000 values are read")
@@ -106,7 +106,7 @@ def test_honest_tables_are_read_as_they_were(tmp_path):
 
 def test_a_file_above_the_limit_is_not_read(tmp_path, monkeypatch):
     (tmp_path / "large.csv").write_bytes(b"a\n1\n2\n3\n")
-    monkeypatch.setattr(bounds, "MOST_BYTES", 7)
+    monkeypatch.setattr(files, "MOST_BYTES", 7)
     refused(tmp_path / "large.csv", "8 bytes, and at most 7 are read")
 
 

@@ -12,7 +12,7 @@ from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.data import Repeats
 from pytest_draft.data.repeats import _Coded, _nested
 from pytest_draft.domain import infer
-from pytest_draft.domain.exclusive import _is_chance, _share_no_row, _unexplained
+from pytest_draft.domain.inference import _is_chance, _share_no_row, _unexplained
 from pytest_draft.errors import OutOfTimeError
 from pytest_draft.examine.flow import examine
 from pytest_draft.facts.case import Case
@@ -187,7 +187,7 @@ def test_columns_that_share_no_row_are_found_in_blocks(monkeypatch):
     ones = (np.random.default_rng(0).random((50, 20)) < 0.1).astype(np.float32)
     whole = _share_no_row(ones, None)
     assert np.array_equal(whole, ones.T @ ones == 0)
-    monkeypatch.setattr("pytest_draft.domain.exclusive._BLOCK", 60)
+    monkeypatch.setattr("pytest_draft.domain.inference._BLOCK", 60)
     assert np.array_equal(_share_no_row(ones, None), whole)
 
 

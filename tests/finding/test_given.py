@@ -1,5 +1,7 @@
 """Rows and columns found in raw tables: those that scikit-learn's own splits and encoders made, for many seeds."""
 
+import time
+
 import joblib
 import numpy as np
 import pandas as pd
@@ -50,9 +52,10 @@ def numbers(seed, n_rows=300):
 
 @pytest.fixture
 def found(tmp_path):
-    def of(model, rows, labels, table, target, seconds=20.0):
+    def of(model, rows, labels, table, target, seconds=60.0):
         joblib.dump(model.fit(rows, labels), tmp_path / "model.joblib")
-        return rows_of(read(tmp_path / "model.joblib"), as_table(table), target, TimeBox(seconds), 0, 40)
+        box = TimeBox(seconds, clock=time.process_time)  # whatever else the machine does meanwhile
+        return rows_of(read(tmp_path / "model.joblib"), as_table(table), target, box, 0, 40)
 
     return of
 
@@ -67,7 +70,7 @@ def encoded(table, levels):
     return pd.get_dummies(made, columns=["Plan"])
 
 
-@pytest.mark.parametrize("seed", [0, 42, 77])
+@pytest.mark.parametrize("seed", [42, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in (0, 77))])
 @pytest.mark.parametrize("kind", [RandomForestClassifier, GradientBoostingClassifier, LGBMClassifier])
 def test_split_and_encoding_of_a_script_are_found(found, seed, kind):
     table = customers(seed)
@@ -87,9 +90,8 @@ def test_split_and_encoding_of_a_script_are_found(found, seed, kind):
     assert SECRET not in given.note and SECRET not in repr(given)
 
 
-@pytest.mark.parametrize("seed", [1, 5])
-@pytest.mark.parametrize("scaler", [StandardScaler, MinMaxScaler])
-def test_scalers_outside_the_file_are_found_without_names(found, seed, scaler):
+@pytest.mark.parametrize(("scaler", "seed"), [(StandardScaler, 5), (MinMaxScaler, 1)])
+def test_scalers_outside_the_file_are_found_without_names(found, scaler, seed):
     table = numbers(seed)
     train, _ = train_test_split(table, test_size=0.2, random_state=seed, stratify=table.y)
     rows = scaler().fit_transform(train.drop(columns="y"))
@@ -123,7 +125,7 @@ def test_right_rows_are_taken_as_they_are(found):
 
 
 @pytest.mark.parametrize("kind", [RandomForestClassifier, GradientBoostingClassifier, DecisionTreeClassifier])
-@pytest.mark.parametrize("seed", [11, 12])
+@pytest.mark.parametrize("seed", [11, pytest.param(12, marks=pytest.mark.nightly)])
 def test_strangers_tables_explain_nothing(found, kind, seed):
     train, _ = train_test_split(numbers(seed), test_size=0.2, random_state=42)
     with pytest.raises(DataError, match=r"240 rows.*to_csv") as refused:
@@ -169,7 +171,7 @@ def test_rows_whose_columns_are_not_found_are_named(found):
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
 def test_no_numbers_of_classes_are_likelier_than_said(n_classes):
     rng = np.random.default_rng(n_classes)
-    for _ in range(20):
+    for _ in range(8):
         n_rows, shares = int(rng.integers(20, 400)), rng.dirichlet(np.ones(n_classes))
         counts = np.maximum(1, np.rint(shares * n_rows)).astype(int)
         n_rows, taken = counts.sum(), int(rng.integers(5, counts.sum() - 5))

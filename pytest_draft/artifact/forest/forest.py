@@ -173,14 +173,12 @@ class Forest:
 
         Weights that scaled the file's totals and that the file tells are undone.
 
+        The shape is (n_nodes, n_classes).
+
         Parameters
         ----------
         tree : int
             Index of the tree.
-
-        Returns
-        -------
-        ndarray of int64, shape (n_nodes, n_classes)
 
         Raises
         ------
@@ -206,17 +204,14 @@ class Forest:
         return result
 
     def released(self, tree: int) -> IntArray:
-        """Return what a forest that declares privacy released at the leaves of a tree.
+        """Return what a forest that declares privacy released at the leaves of a tree, shape (n_leaves, n_classes).
+
+        In the order of `Tree.leaves`: noisy counts, which can be negative, or a one for each leaf's label.
 
         Parameters
         ----------
         tree : int
             Index of the tree.
-
-        Returns
-        -------
-        ndarray of int64, shape (n_leaves, n_classes)
-            In the order of `Tree.leaves`: noisy counts, which can be negative, or a one for each leaf's label.
 
         Raises
         ------

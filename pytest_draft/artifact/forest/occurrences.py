@@ -22,17 +22,14 @@ _MAX_ENTRIES = 2**30
 
 
 def occurrences(forest: Forest, in_time: Callable[[], None] | None = None) -> IntArray:
-    """Return how often each row was drawn for each tree.
+    """Return how often each row was drawn for each tree, shape (n_trees, n_samples).
+
+    Without bootstrap all are 1, or `Draws.times`.
 
     Parameters
     ----------
     in_time : callable or None
         Called before each tree is replayed; it can raise `OutOfTimeError`.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_trees, n_samples)
-        Without bootstrap all ones, or `Draws.times`.
 
     Raises
     ------
@@ -73,12 +70,9 @@ def draws_are_known(forest: Forest) -> bool:
 
 
 def drawn_columns(forest: Forest, index: int) -> IntArray:
-    """Return the forest's column of each column that one tree was trained on, in its order.
+    """Return the forest's column of each column that one tree was trained on, in its order, shape (n_tree_features,).
 
-    Returns
-    -------
-    ndarray of int64, shape (n_tree_features,)
-        All columns but for bagging ensembles. A column that others in the file repeat is there as often.
+    These are all columns but for bagging ensembles. A column that others in the file repeat is there as often.
 
     Raises
     ------

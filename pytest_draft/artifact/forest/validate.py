@@ -109,10 +109,7 @@ def without_rows(tree: Tree) -> Tree:
 def counted(nodes: Nodes, *, classifier: bool) -> frozenset[Values]:
     """Check that the numbers of rows in a tree's nodes add up.
 
-    Returns
-    -------
-    frozenset of {"shares", "totals", "means"}
-        What its values can be; both shares and totals where every node has weight 1.
+    What its values can be is returned: both shares and totals where every node has weight 1.
     """
     _check_sums(nodes)
     return _checked_meanings(nodes, classifier=classifier)

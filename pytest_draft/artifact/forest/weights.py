@@ -76,6 +76,8 @@ def balanced_weights(totals: Sequence[FloatArray], rows: Sequence[FloatArray], n
     The rows of each class are not in the file. They solve linear equations: each node's total of a class is its
     draws times the weight, and the draws of some nodes are known.
 
+    The shape is (n_classes,).
+
     Parameters
     ----------
     totals : sequence of ndarray of float64, shape (n_nodes, n_classes)
@@ -84,10 +86,6 @@ def balanced_weights(totals: Sequence[FloatArray], rows: Sequence[FloatArray], n
         Their draws.
     n_rows : int
         Training rows.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_classes,)
 
     Raises
     ------
@@ -117,20 +115,17 @@ def balanced_weights(totals: Sequence[FloatArray], rows: Sequence[FloatArray], n
 
 
 def subsample_weights(totals: FloatArray, n_draws: int) -> FloatArray:
-    """Return the weight of each class in a tree under ``class_weight="balanced_subsample"``.
+    """Return the weight of each class in a tree under ``class_weight="balanced_subsample"``, shape (n_classes,).
 
     It is n_draws / (classes drawn * draws of the class). The draws of a class are a common denominator of its
     nodes' shares, and add up to `n_draws`.
+
+    It is 1 for a class that was not drawn.
 
     Parameters
     ----------
     totals : ndarray of float64, shape (n_nodes, n_classes)
         Weighted totals by class, the root first.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_classes,)
-        1 for a class that was not drawn.
 
     Raises
     ------

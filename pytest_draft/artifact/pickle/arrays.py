@@ -193,6 +193,8 @@ def set_shape(array: Array, shape: object) -> int:
 def decode(content: object, dtype: Dtype, shape: tuple[int, ...], order: str) -> AnyArray:
     """Return an array over bytes of the file, without copying them.
 
+    It is read-only.
+
     Parameters
     ----------
     content : bytes-like
@@ -202,11 +204,6 @@ def decode(content: object, dtype: Dtype, shape: tuple[int, ...], order: str) ->
     shape : tuple of int
         As `set_shape` has checked it.
     order : {"C", "F"}
-
-    Returns
-    -------
-    ndarray
-        Read-only.
     """
     if not isinstance(content, bytes | bytearray | memoryview):
         raise CorruptArtifactError("an array's content is not bytes")

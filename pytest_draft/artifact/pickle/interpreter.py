@@ -40,10 +40,7 @@ _OF_CONTAINER, _OF_CALL = 2, 4
 def interpret(stream: Stream, budget: Budget) -> object:
     """Interpret a whole stream: one pickle, which must end where the stream ends.
 
-    Returns
-    -------
-    object
-        An atom, a list, a tuple or one of the classes of `records`.
+    It is an atom, a list, a tuple or one of the classes of `records`.
     """
     value = _Interpreter(stream, budget).run()
     if stream.remaining:

@@ -43,11 +43,8 @@ _CHANCE = 0.01
 def privacy_of_noisy_counts(trees: Sequence[Tree], declared: Privacy) -> Privacy:
     """Check a forest of `pytest_draft.dp` against the noise on counts that it declares.
 
-    Returns
-    -------
-    Privacy
-        Exact where all trees have as many rows of each class, none a negative count, and noise as declared makes
-        the totals agree with a chance of at most 1 % (by a bound that is far above the true chance).
+    It is exact where all trees have as many rows of each class, none a negative count, and noise as declared makes the
+    totals agree with a chance of at most 1 % (by a bound that is far above the true chance).
     """
     _check_scale(declared, len(trees))
     for index, tree in enumerate(trees):
@@ -65,10 +62,7 @@ def privacy_of_noisy_counts(trees: Sequence[Tree], declared: Privacy) -> Privacy
 def privacy_of_labels(trees: Sequence[Tree], declared: Privacy) -> Privacy:
     """Tell labels by permute-and-flip from counts in a forest of diffprivlib.
 
-    Returns
-    -------
-    Privacy
-        Exact where the nodes hold counts that agree with each other.
+    It is exact where the nodes hold counts that agree with each other.
     """
     if all(_has_labels(tree) for tree in trees):
         return declared

@@ -62,13 +62,7 @@ class Observed:
 
 
 def observe(forest: Sequence[Nodes], size: Size, *, classifier: bool) -> Observed:
-    """Say what the trees of a forest say of their rows.
-
-    Returns
-    -------
-    Observed
-        With counts as they stand in the file, or what leaves answer.
-    """
+    """Say what the trees of a forest say of their rows."""
     values = None if _one_row_each(forest, size) else _counted(forest, size, classifier=classifier)
     if values is not None and not any(_rows_made_up(nodes.tree, size, classifier=classifier) for nodes in forest):
         counts = TargetMeans() if values == "means" else ClassCounts(values)
