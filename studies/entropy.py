@@ -34,7 +34,7 @@ from sklearn.utils.random import sample_without_replacement
 from pytest_draft.artifact.forest import Tree
 from pytest_draft.artifact.rules.rule_list import RuleList
 from pytest_draft.attack.descent import leaf_positions
-from pytest_draft.audit.parts import ModelParts, parts_of
+from pytest_draft.audit.entropy import ModelParts, parts_of
 from pytest_draft.domain import Domain, declared, infer
 from pytest_draft.errors import DataError, one_line
 from pytest_draft.timebox import TimeBox

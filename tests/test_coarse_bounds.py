@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pytest_draft.domain.coarse import coarsened
+from pytest_draft.domain.domain import coarsened
 from pytest_draft.errors import PolicyError
 from pytest_draft.policy.policy import read_policy
 

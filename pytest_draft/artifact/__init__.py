@@ -1,4 +1,7 @@
-"""The model file: read without running it, checked, and its draws replayed."""
+"""The model file: read without running it, checked, and its draws replayed.
+
+Whatever a reader refuses is an `ArtifactError` of one of the four kinds that `read` lists.
+"""
 
 from __future__ import annotations
 

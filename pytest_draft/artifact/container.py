@@ -74,13 +74,6 @@ def load(path: str | bytes | os.PathLike[str], limits: Limits) -> bytes:
     -------
     bytes
         All of the file.
-
-    Raises
-    ------
-    UnsupportedArtifactError
-        If it does not exist, cannot be opened or is not a regular file.
-    ArtifactTooBigError, CorruptArtifactError
-        If it is above `limits.file_bytes`; if reading fails half-way.
     """
     descriptor = _open(path)
     try:
@@ -200,15 +193,7 @@ _GZIP_HEADER = re.compile(rb"\x1f\x8b\x08(?:\0.{6}|\x08.{6}[\w.+ -]{1,64}\0)", r
 
 
 def unpack(packed: bytes, limits: Limits) -> Stream:
-    """Return the pickle of a model file, which is recognised by its first bytes and unpacked.
-
-    Raises
-    ------
-    UnsupportedArtifactError
-        If it is not a pickle, or packed in a way that is not supported.
-    CorruptArtifactError, ArtifactTooBigError
-        If the packed data is damaged, or unpacks to more than the limits allow.
-    """
+    """Return the pickle of a model file, which is recognised by its first bytes and unpacked."""
     if not packed:
         raise CorruptArtifactError("the file is empty: copy or train it again")
     for magic, message in _UNSUPPORTED:
@@ -243,13 +228,6 @@ def unpack_member(packed: bytes, *, bz2_packed: bool, limits: Limits, most: int)
         Whether it is packed by bz2; else by deflate.
     most : int
         Bytes that may come out.
-
-    Raises
-    ------
-    CorruptArtifactError
-        If they are damaged, end too early, or others follow their end.
-    ArtifactTooBigError
-        If too many come out.
     """
     return _decompress(packed, "zip", bz2.BZ2Decompressor() if bz2_packed else _Zlib(-15), limits, most)
 

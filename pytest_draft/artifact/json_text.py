@@ -36,13 +36,6 @@ def json_content(packed: bytes, budget: Budget | None = None, *, finite: bool = 
         Whether NaN and infinity, which are no numbers of JSON, are refused.
     digits : int
         Of numbers, in the precision that they are read in: more of them are noted, as are spaces that no writer writes.
-
-    Raises
-    ------
-    CorruptArtifactError
-        If it is no JSON, or an object has a key twice.
-    ArtifactTooBigError
-        If it would take too much memory, is nested too deep, or the budget is spent.
     """
     if sum(packed.count(mark) * size for mark, size in _MEMORY.items()) > _MOST_MEMORY:
         raise ArtifactTooBigError(

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
+
 from pytest_draft.artifact.boosted_tree import require_range
 from pytest_draft.artifact.boosters import READERS
 from pytest_draft.artifact.budget import Budget
@@ -24,13 +26,15 @@ from pytest_draft.artifact.records import Record
 from pytest_draft.artifact.rules.corels import is_corels, stored_corels
 from pytest_draft.artifact.rules.greedy import GREEDY, greedy_rule_list
 from pytest_draft.artifact.rules.rule_list import RuleList
+from pytest_draft.artifact.sklearn.declared_privacy import REPLAYED
 from pytest_draft.artifact.sklearn.estimators import ForestReader
-from pytest_draft.artifact.sklearn.undoing import with_transformers
+from pytest_draft.artifact.sklearn.pipeline import with_transformers
 from pytest_draft.artifact.world.account import NO_ACCOUNT, Account, account_of
 from pytest_draft.artifact.world.contents import NOTHING, Contents, contents_of
 from pytest_draft.artifact.world.unjudged import ALONE, Unjudged, unjudged_trees
 from pytest_draft.errors import NotCoveredError, SeveralModelsError, UnsupportedArtifactError, listed, one_line
 from pytest_draft.facts.privacy import Privacy
+from pytest_draft.facts.published import Drawn, Published
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,3 +261,29 @@ def _declared(privacy: Privacy) -> str:
 
 def _count(number: int, what: str) -> str:
     return f"{number} {what}{'s' if number != 1 else ''}"
+
+
+def published(artifact: Artifact) -> Published:
+    """Return what a file publishes of the draws and the counts behind its leaves.
+
+    A generator that an ensemble was given, in place of a number, is stored in its last state. It can be run backwards
+    to the seeds, which is why it counts as a seed.
+    """
+    model = artifact.model
+    if not isinstance(model, Forest):
+        return Published(0, None, None if model.counts is None else "rows of each class")
+    stored = type(model.parameters.get("random_state")) is int or any(
+        path.rpartition(".")[2] == "random_state" and "[1]." not in path for path in artifact.not_read
+    )  # a transformer's path has the second of a step's name and estimator
+    draws: Drawn = "rows" if model.draws.drawn else None
+    if draws is None and _draws_thresholds(model):
+        draws = "thresholds"
+    if (privacy := model.observation.privacy) is not None:
+        stored, draws = REPLAYED in privacy.broken_by, "noise"
+    seeded = model.n_trees if stored else sum(tree.seed is not None for tree in model.trees)
+    return model.observation.published(seeded, draws, np.concatenate([tree.value[tree.leaves] for tree in model.trees]))
+
+
+def _draws_thresholds(forest: Forest) -> bool:
+    """Return whether the trees' thresholds were drawn at random, so that a seed reveals between which values."""
+    return forest.kind.startswith("ExtraTree") or forest.splitter == "random"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Collection
 from typing import Any
 
 from pytest_draft.arrays import AnyArray
@@ -89,6 +90,24 @@ class Object:
         if items is None or len(items) != count or any(type(item) is not str for item in items):
             raise CorruptArtifactError(f"{self.path}{name} does not have {count} texts")
         return tuple(str(item) for item in items)
+
+    def choice(self, name: str, options: Collection[str]) -> str:
+        """Return an attribute that must be one of scikit-learn's options."""
+        value = self.get(name)
+        if type(value) is not str or value not in options:
+            raise CorruptArtifactError(f"{self.path}{name} is not one of scikit-learn's")
+        return value
+
+    def inner(self, name: str) -> Object:
+        """Return an attribute that must be an object."""
+        record = self.get(name)
+        if not isinstance(record, Record):
+            raise CorruptArtifactError(f"{self.path}{name} is missing")
+        return Object(record, f"{self.path}{name}.")
+
+    def numbers(self, name: str, kinds: str) -> AnyArray:
+        """Return an attribute that must be a list of numbers; each kind is NumPy's letter."""
+        return numbers_of(self.get(name), kinds, f"{self.path}{name}")
 
     def parameters(self) -> dict[str, object]:
         """Return the constructor's parameters that are plain (numbers, texts, booleans, None).

@@ -130,15 +130,7 @@ class FoundModel:
 
 
 def models_in(root: object, budget: Budget) -> list[FoundModel]:
-    """Find the tree ensembles of a file: at least one, in the order in which they stand in it, each once.
-
-    Raises
-    ------
-    UnsupportedArtifactError
-        If there is none, or there are too many.
-    CorruptArtifactError
-        If what is around them is malformed, or two have one place: only one of them would be judged.
-    """
+    """Find the tree ensembles of a file: at least one, in the order in which they stand in it, each once."""
     walk = _PlaceWalk()
     walk.visit(root, _Path("", (), EncoderReader(budget), Origin()))
     if len({one.place for one in walk.found}) < len(walk.found):
@@ -190,15 +182,9 @@ class _Path:
 class _PlaceWalk:
     """A walk through all that can hold models.
 
-    Attributes
-    ----------
-    found : list of FoundModel
-    other : object
-        The first thing that holds no model, where a file's own object is made around just that.
-    n_others : int
-        How many such things there are, without those that models are made from.
-    refusals : list of UnsupportedArtifactError
-        What was not fitted, for example; listed where no model is found.
+    `other` is the first thing that holds none, where a file's own object is made around just that, and `n_others` says
+    how many there are, without those that models are made from; `refusals` (of what was not fitted, for example) are
+    for a file without a model.
     """
 
     def __init__(self) -> None:
@@ -361,10 +347,7 @@ def _bags_models(bagging: Object) -> bool:
 
 def _one_vs_rest(holder: Object, way: _Path) -> Inside:
     models = _listed(holder, "estimators_")
-    record = holder.get("label_binarizer_")
-    if not isinstance(record, Record):
-        raise CorruptArtifactError(f"{holder.path}label_binarizer_ is missing")
-    binarizer = Object(record, f"{holder.path}label_binarizer_.")
+    binarizer = holder.inner("label_binarizer_")
     if binarizer.get("y_type_") not in ("binary", "multiclass"):
         raise UnsupportedArtifactError(
             f"it holds {with_article(holder.kind)} of several labels a row, which is not covered: save each of its "

@@ -16,13 +16,7 @@ Inside = Callable[[str, object], Iterable[tuple[str, object]]]
 
 
 def walk(root: object, inside: Inside, budget: Budget) -> None:
-    """Visit all that a file holds in order, each container once, without recursion: a file can nest them deeply.
-
-    Raises
-    ------
-    ArtifactTooBigError
-        Where objects stand too deep in each other, or reading takes too long.
-    """
+    """Visit all that a file holds in order, each container once, without recursion: a file can nest them deeply."""
     seen: dict[int, object] = {}  # kept, so that an id stays its own: what is made on the way would be freed
     ahead: list[tuple[str, object, int]] = [("", root, 0)]
     while ahead:

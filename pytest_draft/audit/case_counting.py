@@ -49,22 +49,12 @@ class CaseCounter:
         return total
 
     def left(self, region: Region, rules: tuple[Region, ...]) -> int:
-        """Return how many vectors of a region no rule meets.
-
-        Raises
-        ------
-        OutOfTimeError
-        """
+        """Return how many vectors of a region no rule meets."""
         asked = self._restricted(region, rules)
         return self.weight({a: region[a] for a in region.keys() - _attributes(asked)}) * self._left(asked)
 
     def held(self, region: Region, attribute: int, rules: tuple[Region, ...]) -> int:
-        """Return the pieces of an attribute that some vector has which no rule meets.
-
-        Raises
-        ------
-        OutOfTimeError
-        """
+        """Return the pieces of an attribute that some vector has which no rule meets."""
         if not any(attribute in rule for rule in rules):
             return region[attribute]
         held = 0

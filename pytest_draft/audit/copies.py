@@ -97,13 +97,7 @@ def _columns_in(shape: tuple[int, ...], n_rows: int) -> int:
 
 
 class _CopySearch:
-    """The search for training data in one array after the other.
-
-    Parameters
-    ----------
-    tries : int
-        Columns that are tried in all, by which chance has as many chances.
-    """
+    """The search for training data in one array after the other; `tries` columns in all, each a chance for chance."""
 
     def __init__(self, known: KnownData, tries: int, timebox: TimeBox) -> None:
         self._known = known
@@ -112,13 +106,7 @@ class _CopySearch:
         self._pieces: dict[int, list[tuple[str, int, Identities]]] = {}
 
     def copy_in(self, stored: Stored) -> Copy | None:
-        """Return what an array holds of the training data; None for nothing.
-
-        Raises
-        ------
-        ValueError
-            Where its values cannot be looked at.
-        """
+        """Return what an array holds of the training data, None for nothing; ValueError if it cannot be looked at."""
         values = comparable(stored.values())
         rows, loose = (0, []) if _is_of_quantiles(values) else self._rows_by_form(values)
         if not rows and not _is_of_quantiles(values):

@@ -13,9 +13,8 @@ from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.numeric.problem import is_numeric
 from pytest_draft.attack.problem import Problem
-from pytest_draft.audit.all_trees import together
 from pytest_draft.audit.contents import inspect_contents
-from pytest_draft.audit.structure import structure_of
+from pytest_draft.audit.structure import structure_of, together
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Domain
 from pytest_draft.errors import DataError, InfeasibleError, NotCoveredError, OutOfTimeError

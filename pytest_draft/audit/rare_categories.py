@@ -14,7 +14,7 @@ from pytest_draft.artifact import Artifact
 from pytest_draft.artifact.encoder import Encoder, OneHot, Ordinal
 from pytest_draft.artifact.rules.rule_list import RuleList
 from pytest_draft.data import TrainingData
-from pytest_draft.data.known import finder
+from pytest_draft.data.labels import finder
 from pytest_draft.errors import one_line
 from pytest_draft.facts.contents import ALONE, CLASSES, COLUMN_NAMES, Rarest
 

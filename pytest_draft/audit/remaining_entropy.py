@@ -88,10 +88,6 @@ def remaining_under_trees(
         All different.
     seen : ndarray of bool, shape (n_trees, n_rows)
         Which rows each tree was grown on.
-
-    Raises
-    ------
-    OutOfTimeError
     """
     bits, known = np.zeros(len(rows)), np.zeros(len(rows))
     at_once = max(1, _MOST_OF_ROWS // len(rows))
@@ -138,10 +134,6 @@ def remaining_under_rules(
         All different.
     captured : ndarray of int64, shape (n_rows,)
         Which rule captured each.
-
-    Raises
-    ------
-    OutOfTimeError
     """
     by_column = {domain.attributes[a].columns[0]: a for a in ordered_tests(rules, domain)}
     # No row lies between the nearest values: additional rules exclude these gaps.

@@ -1,10 +1,9 @@
 """The owner's training data and domain files, read so that no message contains a value of a row."""
 
-from pytest_draft.data.decoding import RawColumns, domain_from, granted_by, raw_columns
+from pytest_draft.data.decoding import Indicators, RawColumns, domain_from, granted_by, raw_columns
 from pytest_draft.data.domain_file import declared_domain, read_domain
 from pytest_draft.data.encoding import transformed
 from pytest_draft.data.holdout import Holdout, holdout_of
-from pytest_draft.data.indicators import Indicators
 from pytest_draft.data.narrowing import narrowed
 from pytest_draft.data.repeats import Repeats
 from pytest_draft.data.source import table_of

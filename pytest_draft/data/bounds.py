@@ -28,23 +28,13 @@ _ADVICE = "give only the rows and the columns that the model was trained on, and
 
 
 def require_size(n_bytes: int, where: str) -> None:
-    """Refuse a file that is too large.
-
-    Raises
-    ------
-    DataError
-    """
+    """Refuse a file that is too large."""
     if n_bytes > MOST_BYTES:
         raise DataError(f"{where}: it has {n_bytes:,} bytes, and at most {MOST_BYTES:,} are read; {_ADVICE}")
 
 
 def require_shape(n_rows: int, n_columns: int, where: str) -> None:
-    """Refuse a table of too many columns or values.
-
-    Raises
-    ------
-    DataError
-    """
+    """Refuse a table of too many columns or values."""
     if n_columns > MOST_COLUMNS:
         raise DataError(f"{where}: {n_columns:,} columns, and at most {MOST_COLUMNS:,} are read; {_ADVICE}")
     if n_rows * n_columns > MOST_VALUES:
@@ -62,10 +52,6 @@ def require_csv(content: bytes, where: str, n_columns: int | None = None) -> Non
         The file, for messages.
     n_columns : int or None
         Names in its header; None where that was not parsed yet.
-
-    Raises
-    ------
-    DataError
     """
     ends = [end for end in (content.find(b"\n"), content.find(b"\r")) if end > 0]
     if n_columns is None:

@@ -36,7 +36,7 @@ from pytest_draft.artifact.encoder import (
 )
 from pytest_draft.data.curves import curved
 from pytest_draft.data.files import parsed
-from pytest_draft.data.known import finder
+from pytest_draft.data.labels import finder
 from pytest_draft.errors import DataError, one_line
 
 __tracebackhide__ = True  # in a module's globals it covers all its frames, a dataclass's __init__ too
@@ -83,13 +83,7 @@ def encode(
 
 
 def transformed(encoder: Encoder, raw: Mapping[int, pd.Series[Any]], where: str) -> list[AnyArray]:
-    """Return raw columns as the file's transformers make them, in their own types: what `encode` hands to a forest.
-
-    Raises
-    ------
-    DataError
-        As `encode`, but for infinite values.
-    """
+    """Return raw columns as the file's transformers make them, in their own types: what `encode` hands to a forest."""
     run = _Run(encoder, raw, where)
     with np.errstate(all="ignore"):
         return [run.made(column) for column in encoder.columns]

@@ -70,12 +70,7 @@ def record_share(rows: Rows, domain: Domain) -> float:
 
 
 def hundredths(figures: FloatArray) -> tuple[float, ...]:
-    """Return how one figure of each row is distributed: the lowest, that of each further hundredth, the highest.
-
-    Returns
-    -------
-    tuple of float, length 101
-    """
+    """Return how one figure of each row is distributed: the lowest, that of each further hundredth, the highest."""
     found = np.quantile(figures, np.linspace(0, 1, 101), method="inverted_cdf")
     return tuple(found.tolist())
 

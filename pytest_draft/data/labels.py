@@ -1,15 +1,16 @@
-"""Labels: finds the model's class of each row in a column of them."""
+"""Finds the model's class of each row in a column of labels, and known categories among values."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from pytest_draft.arrays import AnyArray, FloatArray, IntArray
-from pytest_draft.data.files import parsed
-from pytest_draft.data.known import finder
+from pytest_draft.data.files import NUMBER, parsed
 from pytest_draft.data.tables import as_text
 from pytest_draft.errors import DataError
 
@@ -80,3 +81,43 @@ def _factorized(labels: pd.Series[Any] | AnyArray) -> tuple[IntArray, list[Any]]
     """Return the code of each label, and what each code stands for: texts are only decoded as they are taken out."""
     codes, distinct = pd.factorize(pd.Series(labels))
     return codes, list(distinct)
+
+
+def finder(known: tuple[object, ...]) -> Callable[[object], int]:
+    """Return the function from a value to the position of the known value that it is, -1 for none.
+
+    A text is first looked for as it is. Then numbers, truth values and texts of either are compared as
+    numbers; where two known values are the same number ("1" and "01"), only their texts tell them apart.
+    """
+    by_text: dict[str, int] = {}
+    by_number: dict[object, int] = {}
+    for index, value in enumerate(known):
+        if isinstance(value, str):
+            by_text[value] = index
+        number = _number(value)
+        if number is not None:
+            by_number[number] = -1 if number in by_number else index
+
+    def position_of(value: object) -> int:
+        if isinstance(value, str) and value in by_text:
+            return by_text[value]
+        number = _number(value)
+        return -1 if number is None else by_number.get(number, -1)
+
+    return position_of
+
+
+def _number(value: object) -> object:
+    """Return a value as a Python number, whose equality and hash don't depend on its type; else None."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, (int, float, Decimal)):
+        return value
+    if not isinstance(value, str):
+        return None
+    text = value.strip()
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    if not NUMBER.fullmatch(text) or len(text) > 400:
+        return None
+    return int(text) if text.lstrip("+-").isdigit() else float(text)

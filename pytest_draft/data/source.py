@@ -1,18 +1,26 @@
-"""The table that a case names: with labels that are in a file of their own, and the rows that a split takes of it."""
+"""The table that a case names: with labels that are in a file of their own, and the rows that a split takes of it.
+
+A split is read as it stands in a script.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+import ast
+import re
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
+from sklearn.model_selection import train_test_split
 
+from pytest_draft.arrays import AnyArray, IntArray
 from pytest_draft.artifact.encoder import Encoder
 from pytest_draft.data.files import place_of
-from pytest_draft.data.split import Split
 from pytest_draft.data.tables import Table, is_index, read_table
 from pytest_draft.data.training import Model, TrainingData, as_table, labels_of
-from pytest_draft.errors import LabelError, one_line
+from pytest_draft.errors import DataError, LabelError, UsageError, one_line
 from pytest_draft.facts.case import Case, Returned
 
 __tracebackhide__ = True  # frames here hold rows
@@ -58,3 +66,154 @@ def _labelled(table: Table, labels: Table) -> Table:
         raise LabelError(f"{where}: {len(labels.frame):,} labels for {len(table.frame):,} rows; give one for each row")
     values = np.asarray(labels.frame.iloc[:, columns.index(named[0])])
     return replace(table, targets={**(table.targets or {}), "y": values})
+
+
+_AS = "write it as 'test_size=0.2, random_state=42, stratify' or 'df.sample(frac=0.8, random_state=1)'"
+_NUMBER, _WHOLE, _FLAG = (int, float), (int,), (bool,)
+_FLAGS = {"shuffle": _FLAG, "stratify": _FLAG}
+_ARGUMENTS: dict[str, dict[Any, Any]] = {
+    "train_test_split": {"test_size": _NUMBER, "train_size": _NUMBER, "random_state": _WHOLE, **_FLAGS},
+    "sample": {"n": _WHOLE, "frac": _NUMBER, "replace": _FLAG, "random_state": _WHOLE},
+}
+
+
+@dataclass(frozen=True)
+class Split:
+    """Which rows of a table were trained on, and in which order.
+
+    Raises
+    ------
+    UsageError
+        Where nobody can take the same rows again, or the arguments contradict each other.
+    """
+
+    by: Literal["train_test_split", "sample"] = "train_test_split"
+    """scikit-learn's function, or the method of a data frame."""
+    train_size: float | int | None = None
+    """A share or a number of rows; ``frac`` or ``n`` of a sample."""
+    test_size: float | int | None = None
+    random_state: int | None = None
+    stratify: bool = False
+    """Whether by the labels."""
+    shuffle: bool = True
+    replace: bool = False
+    """Whether a sample may take a row several times."""
+
+    def __post_init__(self) -> None:
+        for size in (self.train_size, self.test_size):
+            whole = isinstance(size, int)
+            if size is not None and not (size >= 1 if whole else 0 < size < 1 or (self.by == "sample" and size > 0)):
+                raise UsageError(f"--draft-split: a size of {size!r}: give a share of the rows, or their number")
+        if self.random_state is None and self.shuffle:
+            raise UsageError("--draft-split: without random_state, nobody can take the same rows again: add it")
+        if self.random_state is not None and not 0 <= self.random_state < 2**32:
+            raise UsageError(f"--draft-split: random_state={self.random_state}: give a number from 0 to 2**32 - 1")
+        if self.stratify and not self.shuffle:
+            raise UsageError("--draft-split: stratify needs shuffle=True")
+
+    @classmethod
+    def parse(cls, text: str) -> Split:
+        """Read a split as a script has it, whole or only its arguments. Nothing in it is run.
+
+        Parameters
+        ----------
+        text : str
+            Such as ``test_size=0.2, random_state=42, stratify``, ``train_test_split(X, y, test_size=60,
+            random_state=0, stratify=y)`` or ``df.sample(frac=.8, random_state=1)``.
+
+        Raises
+        ------
+        UsageError
+            Where it is something else.
+        """
+        try:
+            call = _call(text)
+            by = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+            kinds = _ARGUMENTS[by]
+            by_place = list(zip(kinds, call.args, strict=False)) if by == "sample" else []
+            named = [*by_place, *((one.arg, one.value) for one in call.keywords)]
+            values = {name: _value(node, name == "stratify") for name, node in named}
+            given: dict[str, Any] = {str(name): value for name, value in values.items() if value is not None}
+            is_array = not any(isinstance(one, ast.Constant) for one in call.args)
+            fits = all(type(value) in kinds[name] for name, value in given.items())
+            if not (fits and (is_array or by_place) and len(values) == len(named) and values.keys() <= kinds.keys()):
+                raise ValueError
+            if by == "sample":
+                (size,) = given.keys() & {"n", "frac"}
+                given = {"by": by, "train_size": kinds[size][-1](given.pop(size)), **given}
+        except (ValueError, KeyError, TypeError, SyntaxError, RecursionError, MemoryError, ArithmeticError):
+            raise UsageError(f"--draft-split: {one_line(text)!r} cannot be read: {_AS}") from None
+        return cls(**given)
+
+    def positions(self, n_rows: int, labels: AnyArray | pd.Series[Any] | None = None) -> IntArray:
+        """Return the positions of the training rows in a table, in the order in which they came to ``fit``.
+
+        Parameters
+        ----------
+        n_rows : int
+            Of the table.
+        labels : ndarray or pandas.Series, shape (n_rows,), optional
+            As the table has them; only for `stratify`.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_training_rows,)
+
+        Raises
+        ------
+        DataError
+            Where the table cannot be split like this. The message quotes no label.
+        """
+        every = np.arange(n_rows, dtype=np.int64)
+        try:
+            if self.by == "sample":
+                size = self.train_size
+                n, frac = (size, None) if isinstance(size, int) else (None, size)
+                rows = pd.Series(every).sample(n, frac, self.replace, random_state=self.random_state)
+                return rows.to_numpy()
+            return train_test_split(  # type: ignore[no-any-return]
+                every,
+                test_size=self.test_size,
+                train_size=self.train_size,
+                random_state=self.random_state,
+                shuffle=self.shuffle,
+                stratify=np.asarray(labels) if self.stratify else None,
+            )[0]
+        except (ValueError, TypeError):  # whose texts could quote labels
+            pass
+        raise DataError(f"--draft-split: {n_rows:,} rows cannot be split by {self.in_words}: correct its numbers")
+
+    @property
+    def in_words(self) -> str:
+        """The call that takes the rows, as a script has it."""
+        size = "n" if isinstance(self.train_size, int) else "frac"
+        names = {"train_size": size} if self.by == "sample" else {}
+        said = [
+            f"{names.get(name, name)}={value!r}"
+            for name in ("test_size", "train_size", "random_state")
+            if (value := getattr(self, name)) is not None
+        ]
+        flags = {"shuffle=False": not self.shuffle, "replace=True": self.replace, "stratify=y": self.stratify}
+        said += [flag for flag, is_set in flags.items() if is_set]
+        return f"{'df.sample' if self.by == 'sample' else 'train_test_split'}({', '.join(said)})"
+
+
+def _call(text: str) -> ast.Call:
+    """Return the call that a text is, or whose arguments it is."""
+    alone = re.sub(r"(^|,)\s*stratify\s*(?=,|$)", r"\1stratify=True", text)
+    for source in (text.strip(), f"train_test_split({alone})"):
+        with suppress(SyntaxError, ValueError):
+            (statement,) = ast.parse(source).body
+            value = statement.value if isinstance(statement, ast.Expr | ast.Assign) else None
+            while isinstance(value, ast.Call) and getattr(value.func, "attr", "") == "reset_index":
+                value = value.func.value  # type: ignore[attr-defined]
+            if isinstance(value, ast.Call):
+                return value
+    raise ValueError
+
+
+def _value(node: ast.expr, may_be_named: bool) -> Any:
+    """Return what an argument is that is written out, as a number may be as a quotient; True for a name."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+        return ast.literal_eval(node.left) / ast.literal_eval(node.right)
+    return True if may_be_named and isinstance(node, ast.Name) else ast.literal_eval(node)

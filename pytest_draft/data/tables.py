@@ -188,13 +188,7 @@ def _read_csv(content: bytes, where: str) -> _Read:
 
 
 def _separator(content: bytes, where: str) -> str:
-    """Return what parts the columns of a CSV file: of what stands in its first line, what parts the next ones alike.
-
-    Raises
-    ------
-    DataError
-        Where several do, or the lines differ and none of it are commas.
-    """
+    """Return what parts the columns of a CSV file: of what stands in its first line, what parts the next ones alike."""
     parted = parsed(lambda: _parted(content), where, _csv_problem)
     alike = [mark for mark, widths in parted.items() if len(widths) == 1]
     if len(alike) == 1 or not parted or (not alike and "," in parted):  # the parser says which line differs
@@ -218,12 +212,7 @@ def _parted(content: bytes) -> dict[str, set[int]]:
 def _with_numbers(frame: pd.DataFrame, where: str, *, commas: bool) -> tuple[pd.DataFrame, dict[int, pd.Series[Any]]]:
     """Return a table with numbers in place of texts that are numbers but for `GAPS` and, where allowed, decimal commas.
 
-    Returns
-    -------
-    frame : pandas.DataFrame
-        With NaN for a gap.
-    written : dict of pandas.Series
-        The columns with gaps as they were, by position.
+    And its columns with gaps as they were, by position; in the table a gap is NaN.
     """
     columns = {position: frame.iloc[:, position] for position in range(frame.shape[1])}
     written: dict[int, pd.Series[Any]] = {}

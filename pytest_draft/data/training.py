@@ -22,6 +22,7 @@ from pytest_draft.data.decoding import encoded_names
 from pytest_draft.data.encoding import encode
 from pytest_draft.data.files import IN_MEMORY, parsed, place_of
 from pytest_draft.data.labels import class_indices, target_numbers
+from pytest_draft.data.origin import seen_by
 from pytest_draft.data.tables import Table, is_index, lacking, matched, plain, require_distinct
 from pytest_draft.errors import DataError, LabelError, nearest_of, one_line
 
@@ -171,11 +172,6 @@ def whole_data(
     ----------
     table, model, target, encoder, origin
         As in `training_data`; the model need not have seen all rows.
-
-    Raises
-    ------
-    DataError, NotCoveredError
-        As in `training_data`.
     """
     if isinstance(table, TrainingData):
         _require_fit(table, model)
@@ -239,16 +235,10 @@ def raw_rows(table: Table, model: Model, target: str | None, encoder: Encoder) -
 
 
 def _rows_of_model(data: TrainingData, origin: Origin, model: Model) -> TrainingData:
-    """Return the rows and labels that a model was trained on, of those of the whole file (`whole_data`).
-
-    Raises
-    ------
-    DataError, NotCoveredError
-        As in `training_data`.
-    """
+    """Return the rows and labels that a model was trained on, of those of the whole file (`whole_data`)."""
     where = place_of(data.source)
     if origin != ORIGINAL:
-        chosen, labels = origin.of(data.labels, model.classes)
+        chosen, labels = seen_by(origin, data.labels, model.classes)
         rows = data.rows if len(chosen) == data.n_rows else data.rows[chosen]
         rows.flags.writeable = labels.flags.writeable = False
         targets = None if data.targets is None else data.targets[chosen]
@@ -346,16 +336,7 @@ def _require_tested(rules: RuleList, names: Sequence[str], where: str) -> None:
 def _require_seen_alike(
     tests: RuleList, rows: NDArray[np.float32], columns: Sequence[pd.Series[Any]], where: str
 ) -> None:
-    """Refuse rows that a rule list has not seen as they are here, by the first column that it tests.
-
-    Parameters
-    ----------
-    tests : RuleList
-        Of the rows' columns.
-    rows : ndarray of float32, shape (n_rows, n_columns)
-    columns : sequence of pandas.Series
-        Those that are tested, as they are in the table.
-    """
+    """Refuse rows that a rule list has not seen as they are here, by the first of the columns that it tests."""
     for position, column in zip(tests.tested, columns, strict=True):
         values = rows[:, position]
         found = f"{where}: column {one_line((tests.columns or ())[position])!r}"

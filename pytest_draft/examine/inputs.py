@@ -15,7 +15,7 @@ from pytest_draft.arrays import Rows
 from pytest_draft.artifact import Artifact, Encoder, read
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.forest.observations import Answers, BoostedSums
-from pytest_draft.artifact.published import published
+from pytest_draft.artifact.model import published
 from pytest_draft.artifact.rules.rule_list import RuleList
 from pytest_draft.attack.seed_search import Sought, seek
 from pytest_draft.data import (

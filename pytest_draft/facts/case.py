@@ -39,7 +39,7 @@ class Case:
     labels: str | None = None
     """Path of the labels, where they are in a file of their own."""
     split: str | None = None
-    """How the training rows were taken from the table, as `pytest_draft.data.split` reads it."""
+    """How the training rows were taken from the table, as `pytest_draft.data.source` reads it."""
     domain: str | None = None
     """Path of a domain file; None to infer the domain from the training data."""
     holdout: str | None = None

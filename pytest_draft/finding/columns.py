@@ -6,7 +6,6 @@ and other functions that keep the order are found afterwards (`pytest_draft.find
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations, product
@@ -16,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from pytest_draft.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from pytest_draft.data.tables import plain
 from pytest_draft.finding.orders import dates_in
 
 __tracebackhide__ = True  # frames here hold rows
@@ -62,11 +62,6 @@ def tidied(frame: pd.DataFrame) -> pd.DataFrame:
                 column = numbers
         made[name] = column
     return pd.DataFrame(made, index=frame.index)
-
-
-def plain(name: object) -> str:
-    """Return a name without blanks, signs and capitals."""
-    return re.sub(r"[^a-z0-9]", "", str(name).lower())
 
 
 def candidates_of(
@@ -124,12 +119,14 @@ def _made(frame: pd.DataFrame, kept: IntArray, labels: IntArray | None, *, extra
 
 def of_training(frame: pd.DataFrame, taken: IntArray, *, extra: bool) -> list[Candidate]:
     """Return the candidates whose gaps are filled by what the training rows have, after a split."""
-    made: list[Candidate] = []
-    for name in map(str, frame.columns):
-        if pd.api.types.is_numeric_dtype(frame[name]):
-            values = frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
-            made += (one for one in _all_filled(name, values, taken, "the training rows", extra=extra))
-    return made
+    columns = _number_columns(frame).items()
+    return [one for at in columns for one in _all_filled(*at, taken, "the training rows", extra=extra)]
+
+
+def _number_columns(frame: pd.DataFrame) -> dict[str, FloatArray]:
+    """Return the columns of numbers, by name."""
+    names = [name for name in map(str, frame.columns) if pd.api.types.is_numeric_dtype(frame[name])]
+    return {name: frame[name].to_numpy(dtype=np.float64, na_value=np.nan) for name in names}
 
 
 def _numbers(name: str, values: FloatArray, kept: IntArray, *, extra: bool) -> Iterator[Candidate]:
@@ -179,10 +176,7 @@ def _by_group(frame: pd.DataFrame, kept: IntArray, labels: IntArray | None) -> I
         codes, different = pd.factorize(frame[name])
         if 2 <= len(different) <= _MOST_INDICATORS:
             groups[f"its {name!r}"] = codes.astype(np.int64)
-    for name in map(str, frame.columns):
-        if not pd.api.types.is_numeric_dtype(frame[name]):
-            continue
-        values = frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
+    for name, values in _number_columns(frame).items():
         for what, gap in (("gaps", np.isnan(values)), ("zeros", values == 0)):
             if not gap.any() or gap.mean() > _MOST_ZEROS or len(np.unique(values)) < _FEW:
                 continue
@@ -232,11 +226,8 @@ def _codes(name: str, texts: pd.Series[Any], kept: IntArray) -> Iterator[Candida
 
 def _pairs(frame: pd.DataFrame) -> Iterator[Candidate]:
     """Yield what scripts make of two columns of numbers."""
-    names = [str(name) for name in frame.columns if pd.api.types.is_numeric_dtype(frame[name])]
-    if len(names) > _MOST_PAIRED:
-        return
-    for first, second in combinations(names, 2):
-        a, b = (frame[name].to_numpy(dtype=np.float64, na_value=np.nan) for name in (first, second))
+    columns = _number_columns(frame)
+    for (first, a), (second, b) in combinations(columns.items(), 2) if len(columns) <= _MOST_PAIRED else ():
         with np.errstate(all="ignore"):
             both = {
                 "sum with": a + b,

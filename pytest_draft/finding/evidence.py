@@ -111,7 +111,7 @@ def bits_of_roots(told: Told, labels: IntArray) -> float:
 
 
 def bits_of_classes(spread: FloatArray, shares: FloatArray) -> FloatArray:
-    """Return how unlikely the numbers of all classes together are, at least, in draws at random.
+    """Return how unlikely the numbers of all classes together are, at least, in draws at random, shape (n_draws,).
 
     The likeliest numbers of classes with shares p are as likely as the peak of a normal distribution with the
     covariance ``spread * (diag(p) - p p')``, whose determinant without one class is the product of all p. Rare classes
@@ -122,10 +122,6 @@ def bits_of_classes(spread: FloatArray, shares: FloatArray) -> FloatArray:
     spread : ndarray of float64, shape (n_draws,)
         Variance of the number of a class, over ``p (1 - p)``.
     shares : ndarray of float64, shape (n_classes,)
-
-    Returns
-    -------
-    ndarray of float64, shape (n_draws,)
     """
     shares = -np.sort(-shares[shares > 0])
     apart = np.arange(1, len(shares))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +17,10 @@ from pytest_draft.attack.groups import KnownRows
 from pytest_draft.data import Table, TrainingData, as_table, raw_rows, training_data
 from pytest_draft.data.decoding import encoded_names
 from pytest_draft.data.files import place_of
+from pytest_draft.data.training import labels_of
 from pytest_draft.errors import DataError, DraftError, OutOfTimeError
 from pytest_draft.evaluate.identity import identify_granted, unlike
-from pytest_draft.finding.search import Given, find
+from pytest_draft.finding.search import Given, Search
 from pytest_draft.finding.told import Told, told_by
 from pytest_draft.timebox import TimeBox
 
@@ -54,7 +56,7 @@ def rows_of(
     timebox : TimeBox or None
         Of the search; None for none.
     seed, enough
-        As `find` takes them.
+        As `Search` takes them.
     anyway : bool
         Whether to take rows as they are that do not explain the file, where no others are found.
 
@@ -74,9 +76,10 @@ def rows_of(
     if timebox is not None and isinstance(model, Forest) and searches:
         counts = False
         try:
-            first = _first_told(model, timebox)
-            counts = first is not None and data is not None and _explained(first, data)
-            fits = counts and first is not None and data is not None and _of_targets(first, data)
+            first, fits = _first_told(model, timebox), False
+            if first is not None and data is not None:
+                counts = model.n_samples in (None, data.n_rows) and not first.misses(data.rows, data.labels)
+                fits = counts and (data.targets is None or first.gives_targets(data.targets, first.roots()))
             told = None if first is None or fits else told_by(model, timebox)
             if told is not None:
                 return _found(artifact, told, as_table(given), data, refused, target, timebox, seed, enough)
@@ -96,16 +99,6 @@ def _first_told(forest: Forest, timebox: TimeBox) -> Told | None:
     said = forest.observation
     number = max(_TREES, said.n_scores) if isinstance(said, BoostedSums) else _TREES
     return told_by(replace(forest, trees=forest.trees[:number]), timebox)
-
-
-def _explained(first: Told, data: TrainingData) -> bool:
-    """Return whether rows, in their order, explain the counts and sums of the first trees."""
-    return first.forest.n_samples in (None, data.n_rows) and not first.misses(data.rows, data.labels)
-
-
-def _of_targets(first: Told, data: TrainingData) -> bool:
-    """Return whether a regressor's targets give the means of the first trees, where both are known."""
-    return data.targets is None or first.gives_targets(data.targets, first.roots())
 
 
 def _found(
@@ -128,9 +121,15 @@ def _found(
         except DraftError:
             encoded = None  # it was encoded already, or otherwise
     names = forest.feature_names or (None if encoder is None else encoded_names(encoder))
+    found: Given | str | None
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # of readings and splits that do not fit
-        found = find(told, table, target, encoded, names, timebox, seed, enough)
+        labels = _labels(table, forest, target)
+        try:
+            search = None if labels is None else Search(told, table, labels, encoded, names, timebox, seed, enough)
+            found = None if search is None else search.found()
+        except DataError as error:
+            found = str(error)
     if isinstance(found, Given):
         return replace(found, data=replace(found.data, by_encoder=encoded is not None))
     if data is not None and told.drawn is not None and data.n_rows == forest.n_samples:
@@ -138,6 +137,15 @@ def _found(
         if identify_granted(forest, once, draws_known=False).status == "confirmed":
             return Given(table, data)
     raise DataError(_why(forest, table, data, refused, found))
+
+
+def _labels(table: Table, forest: Forest, target: str | None) -> Any:
+    """Return the labels of a table, one for each row; None where it is not known which column holds them."""
+    try:
+        labels = labels_of(table, forest, target)
+    except DataError:
+        return None
+    return None if labels is None or labels.size != len(table.frame) else labels
 
 
 def _why(

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from pytest_draft.arrays import FloatArray, IntArray
-from pytest_draft.data.known import finder
+from pytest_draft.data.labels import finder
 from pytest_draft.errors import DataError
 from pytest_draft.finding.told import Told
 
@@ -33,7 +33,6 @@ class Labels:
     ----------
     column : pandas.Series
         Of the raw table.
-    told : Told
 
     Attributes
     ----------

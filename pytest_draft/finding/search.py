@@ -16,16 +16,14 @@ import pandas as pd
 
 from pytest_draft.arrays import AnyArray, BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.data import Table, TrainingData
-from pytest_draft.data.training import labels_of
-from pytest_draft.errors import DataError, OutOfTimeError, listed, one_line
+from pytest_draft.errors import OutOfTimeError, listed, one_line
 from pytest_draft.finding.columns import Candidate, allowed, candidates_of, of_training, tidied
 from pytest_draft.finding.evidence import bits_of_places, bits_of_roots, mutated
 from pytest_draft.finding.labels import Labels
-from pytest_draft.finding.learning import learned_orders
 from pytest_draft.finding.orders import MOST_SEEDS, SORTED, USUAL, cleanings, folds, orders, sizes_of
 from pytest_draft.finding.scaling import LINE, scaled
 from pytest_draft.finding.told import Told
-from pytest_draft.finding.walk import Walked, Walker
+from pytest_draft.finding.walk import Walked, Walker, learned_orders
 from pytest_draft.timebox import TimeBox
 
 __tracebackhide__ = True  # frames here hold rows
@@ -102,17 +100,8 @@ class _Settled:
     choices: float
 
 
-def find(
-    told: Told,
-    table: Table,
-    target: str | None,
-    encoded: FloatArray | None,
-    names: tuple[str, ...] | None,
-    timebox: TimeBox,
-    seed: int,
-    enough: float,
-) -> Given | str | None:
-    """Find the rows that a model was trained on in a table that they were made from.
+class Search:
+    """The search for the rows that a model was trained on, in a table that they were made from.
 
     Parameters
     ----------
@@ -120,38 +109,22 @@ def find(
         What the file says of rows in an order.
     table : Table
         All rows, as they were before any encoding.
-    target : str or None
-        Name of the label column, or array.
+    labels : pandas.Series or ndarray, length n_table
+        As `labels_of` returns them.
     encoded : ndarray of float64, shape (n_table, n_columns), or None
         What the file's own transformers make of the table.
     names : tuple of str, length n_columns, or None
         Of the model's columns.
-    timebox : TimeBox
     seed : int
         Of the mutations.
     enough : float
         Margin from which rows are confirmed: the chance that others fit, times all that were tried, is 2 to minus this.
 
-    Returns
-    -------
-    Given, str or None
-        Why there are none, in words; None where it is not known which column holds the labels.
+    Raises
+    ------
+    DataError
+        Where the labels cannot be those of the model.
     """
-    try:
-        labels = labels_of(table, told.forest, target)
-    except DataError:
-        return None
-    if labels is None or labels.size != len(table.frame):
-        return None
-    try:
-        search = _Search(told, table, labels, encoded, names, timebox, seed, enough)
-    except DataError as error:
-        return str(error)
-    return search.found()
-
-
-class _Search:
-    """One search; see `find`."""
 
     def __init__(
         self,
@@ -261,13 +234,7 @@ class _Search:
             yield _Way("; ".join(said), kept, rows, labels, targets)
 
     def _settled(self, way: _Way, *, further: bool) -> _Settled | None:
-        """Return a way with its columns where it explains the whole file.
-
-        Parameters
-        ----------
-        further : bool
-            Whether columns can have been made in ways that are less usual.
-        """
+        """Return a way with its columns where it explains the whole file; `further`, also by ways less usual."""
         if not further and not self._first_fits(way):
             return None
         stages = (False, True) if further else (False,)
@@ -363,13 +330,7 @@ class _Search:
         return candidates, tried
 
     def _narrowed(self, walker: Walker, walked: Walked, left: Iterator[int]) -> Walked | None:
-        """Return what is left where each column whose candidates differ takes one that explains all that follows.
-
-        Parameters
-        ----------
-        left : iterator of int
-            The walks that are left.
-        """
+        """Return what is left, in so many walks, where each column takes one candidate that explains what follows."""
         column = next((one for one in walked.open if walked.alive[one].sum() > 1), None)
         if column is None:
             return walked

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from pytest_draft.data.files import IN_MEMORY, place_of
-from pytest_draft.data.known import finder
+from pytest_draft.data.labels import finder
 from pytest_draft.data.tables import Table, read_table
 from pytest_draft.errors import DataError, UsageError, nearest_of, one_line
 from pytest_draft.hardening.rows import features_of

@@ -15,7 +15,7 @@ from sklearn.preprocessing import LabelEncoder, OneHotEncoder, StandardScaler
 
 from pytest_draft.artifact import read
 from pytest_draft.artifact.budget import Budget, Limits
-from pytest_draft.artifact.published import published
+from pytest_draft.artifact.model import published
 from pytest_draft.artifact.records import Array, Global, Mapping, Record
 from pytest_draft.artifact.world.contents import contents_of, objects_in
 from pytest_draft.facts.published import Published

@@ -19,9 +19,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from pytest_draft.artifact import read
 from pytest_draft.artifact.forest.observations import ClassCounts, MeanTargets, Shares, WinningLabels
-from pytest_draft.artifact.published import published
-from pytest_draft.artifact.sklearn.outputs import more_left
-from pytest_draft.artifact.sklearn.rounding import rounded_to
+from pytest_draft.artifact.model import published
+from pytest_draft.artifact.sklearn.outputs import more_left, rounded_to
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError
 from stripping import stripped
 

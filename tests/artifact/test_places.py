@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import warnings
 from collections import OrderedDict, defaultdict
 
 import joblib
@@ -47,8 +46,9 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from pytest_draft.artifact import occurrences, read
-from pytest_draft.artifact.origin import Fold, OneAgainstOne, OneAgainstRest, Origin
+from pytest_draft.artifact.origin import OneAgainstOne, OneAgainstRest, Origin
 from pytest_draft.data import training_data
+from pytest_draft.data.origin import seen_by
 from pytest_draft.errors import CorruptArtifactError, DataError, SeveralModelsError, UnsupportedArtifactError
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -278,21 +278,6 @@ def test_the_same_forest_twice_is_judged_once(forest, dump):
     assert read(dump({"a": forest, "b": [forest]})).forest.n_trees == 3
 
 
-@pytest.mark.parametrize("n_rows", [20, 21, 23, 40])
-@pytest.mark.parametrize("n_folds", [2, 3, 5])
-@pytest.mark.parametrize("seed", [None, 0, 7])
-def test_folds_are_those_of_scikit_learn(n_rows, n_folds, seed):
-    y = np.random.RandomState(n_rows).choice([0, 1, 2], n_rows, p=[0.2, 0.5, 0.3])
-    shuffle = seed is not None
-    for kind, stratified in ((KFold, False), (StratifiedKFold, True)):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            splits = list(kind(n_folds, shuffle=shuffle, random_state=seed).split(np.zeros((n_rows, 1)), y))
-        for number, (train, _) in enumerate(splits):
-            found = Fold(number, n_folds, stratified, shuffle, seed).trained_on(y)
-            assert np.array_equal(np.flatnonzero(found), train)
-
-
 def of(path):
     """Return what is said of each place of a file that is not covered."""
     try:
@@ -492,10 +477,10 @@ def test_a_file_that_joblib_packs_is_no_other(tmp_path, columns, classes):
 
 def test_rows_that_leave_a_model_none_or_an_unknown_label_are_refused():
     with pytest.raises(DataError, match="none is left"):
-        Origin(("a", "b", "c"), (OneAgainstOne(0, 1),)).of(np.full(5, 2), (0, 1))
+        seen_by(Origin(("a", "b", "c"), (OneAgainstOne(0, 1),)), np.full(5, 2), (0, 1))
     with pytest.raises(DataError, match="does not know"):
-        Origin(("a", "b")).of(np.array([0, 1]), ("x", "y"))
-    rows, labels = Origin(("a", "b", "c"), (OneAgainstRest(1),)).of(np.array([0, 1, 2, 1]), (0, 1))
+        seen_by(Origin(("a", "b")), np.array([0, 1]), ("x", "y"))
+    rows, labels = seen_by(Origin(("a", "b", "c"), (OneAgainstRest(1),)), np.array([0, 1, 2, 1]), (0, 1))
     assert (rows.tolist(), labels.tolist()) == ([0, 1, 2, 3], [0, 1, 0, 1])
 
 

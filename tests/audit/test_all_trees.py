@@ -17,8 +17,8 @@ from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.groups import group_by_occurrences
 from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.search import Search
-from pytest_draft.audit.all_trees import most_left, together
 from pytest_draft.audit.entropy import audit_entropy
+from pytest_draft.audit.structure import most_left, together
 from pytest_draft.data import training_data
 from pytest_draft.domain import Domain
 from pytest_draft.timebox import TimeBox

@@ -29,7 +29,7 @@ from sklearn.svm import SVC
 
 from pytest_draft.artifact import read
 from pytest_draft.audit.contents import inspect_contents
-from pytest_draft.audit.scaled_rows import enough, scaled_rows
+from pytest_draft.audit.scaled import enough, scaled_rows
 from pytest_draft.data import training_data
 from pytest_draft.errors import SeveralModelsError
 from pytest_draft.timebox import TimeBox

@@ -9,8 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pytest_draft.artifact.rules.rule_list import RuleList
 from pytest_draft.attack.descent import leaf_positions
-from pytest_draft.audit.entropy import audit_entropy
-from pytest_draft.audit.parts import ModelParts
+from pytest_draft.audit.entropy import ModelParts, audit_entropy
 from pytest_draft.data import training_data
 from pytest_draft.domain import Attribute
 from pytest_draft.errors import DataError, NotCoveredError

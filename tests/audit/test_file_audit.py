@@ -12,11 +12,10 @@ from sklearn.ensemble import ExtraTreesClassifier
 
 from pytest_draft.artifact import read
 from pytest_draft.attack.enumeration import build
-from pytest_draft.audit.all_trees import together
 from pytest_draft.audit.contents import inspect_contents
 from pytest_draft.audit.entropy import audit_entropy
 from pytest_draft.audit.file_audit import FileAudit, audit_file, narrowed, narrowed_without_attack
-from pytest_draft.audit.structure import structure_of
+from pytest_draft.audit.structure import structure_of, together
 from pytest_draft.data import training_data
 from pytest_draft.domain import infer
 from pytest_draft.knowledge import exchangeable_groups

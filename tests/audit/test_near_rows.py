@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler, normalize
 
 from pytest_draft.artifact import read
 from pytest_draft.audit.contents import inspect_contents
-from pytest_draft.audit.near_rows import NearRows
+from pytest_draft.audit.known_data import NearRows
 from pytest_draft.data import training_data
 from pytest_draft.facts.contents import StoredFacts
 from pytest_draft.policy import verbatim_data

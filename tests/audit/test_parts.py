@@ -10,8 +10,8 @@ import pytest
 
 from pytest_draft.artifact.rules.rule_list import RuleList
 from pytest_draft.attack.descent import leaf_positions
+from pytest_draft.audit.entropy import parts_of
 from pytest_draft.audit.leaf_counting import NUMERIC_VALUES
-from pytest_draft.audit.parts import parts_of
 from pytest_draft.audit.rule_counting import captures
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.facts.rules import ListedRule, Literal, between

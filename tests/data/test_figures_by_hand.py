@@ -24,8 +24,8 @@ from pytest_draft.artifact.encoder import Apply, Bin, Power, Quantiles
 from pytest_draft.artifact.rules.rule_list import RuleList
 from pytest_draft.data import domain_from, granted_by, narrowed, raw_columns, training_data
 from pytest_draft.data.curves import curved, straightened
+from pytest_draft.data.decoding import Indicators
 from pytest_draft.data.encoding import _is_missing
-from pytest_draft.data.indicators import Indicators
 from pytest_draft.data.individuals import hundredths, inliers
 from pytest_draft.domain import Attribute, Domain, declared
 from pytest_draft.facts.rules import ListedRule, Literal

@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import load_iris, load_wine
 from sklearn.model_selection import train_test_split
 
-from pytest_draft.data.split import Split
+from pytest_draft.data.source import Split
 from pytest_draft.errors import DataError, UsageError
 
 SEEDS = (0, 1, 42, 123, 2**32 - 1)

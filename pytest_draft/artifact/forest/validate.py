@@ -7,8 +7,8 @@ Whatever contradicts itself in structure, or is no number, is corrupt. Where num
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from pytest_draft.artifact.objects import numbers_of
 from pytest_draft.errors import CorruptArtifactError
 
 Values = Literal["shares", "totals", "means"]
+Array = TypeVar("Array", bound=np.ndarray[Any, Any])
 
 _TOLERANCE = 1e-6
 """How far sums of weights and of class fractions may be off, relative to the weight: what rounding adds up to."""
@@ -47,13 +48,13 @@ class RawTree:
     node_count: int
     max_depth: int
     """`node_count` and `max_depth`: as stored."""
-    features: IntArray | None
-    """Shape (n_tree_features,). The forest's column of each of the tree's columns, where they differ."""
     n_features: int
     """Number of columns that the tree was trained on."""
-    n_values: int
+    n_values: int = 1
     """Number of classes; 1 for regressors."""
-    seed: int | None
+    features: IntArray | None = None
+    """Shape (n_tree_features,). The forest's column of each of the tree's columns, where they differ."""
+    seed: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,13 +70,7 @@ class Nodes:
 
 
 def checked_nodes(raw: RawTree, *, classifier: bool) -> Nodes:
-    """Check the structure and the numbers of a tree.
-
-    Raises
-    ------
-    CorruptArtifactError
-        Naming the tree and the node.
-    """
+    """Check the structure and the numbers of a tree."""
     columns = _columns(raw)
     left, right = columns["left_child"].astype(np.int64), columns["right_child"].astype(np.int64)
     _check_structure(raw, left, right)
@@ -99,6 +94,18 @@ def checked_nodes(raw: RawTree, *, classifier: bool) -> Nodes:
     return Nodes(raw.index, tree, impurity)
 
 
+def frozen(array: Array) -> Array:
+    """Return an array that nobody can write into any more."""
+    array.setflags(write=False)
+    return array
+
+
+def without_rows(tree: Tree) -> Tree:
+    """Return a tree whose nodes say nothing of how many rows they hold."""
+    weight, n_distinct = frozen(np.zeros(tree.n_nodes)), frozen(np.zeros(tree.n_nodes, np.int64))
+    return replace(tree, weight=weight, n_distinct=n_distinct)
+
+
 def counted(nodes: Nodes, *, classifier: bool) -> frozenset[Values]:
     """Check that the numbers of rows in a tree's nodes add up.
 
@@ -106,24 +113,13 @@ def counted(nodes: Nodes, *, classifier: bool) -> frozenset[Values]:
     -------
     frozenset of {"shares", "totals", "means"}
         What its values can be; both shares and totals where every node has weight 1.
-
-    Raises
-    ------
-    CorruptArtifactError
-        Naming the tree and the node.
     """
     _check_sums(nodes)
     return _checked_meanings(nodes, classifier=classifier)
 
 
 def private_tree(raw: RawTree) -> Tree:
-    """Check a tree whose values are what a mechanism of differential privacy released: any finite numbers.
-
-    Raises
-    ------
-    CorruptArtifactError
-        Naming the tree and the node, also where there is a number of rows beside them.
-    """
+    """Check a tree whose values are what a mechanism of differential privacy released: any finite numbers."""
     tree = checked_nodes(raw, classifier=True).tree
     without_numbers = (tree.weight == 0) & (tree.n_distinct == 0)
     _require(raw.index, without_numbers, "it tells its number of rows, which no private forest does")
@@ -131,12 +127,7 @@ def private_tree(raw: RawTree) -> Tree:
 
 
 def check_arguments(arguments: tuple[object, ...], index: int, n_features: int, n_values: int, n_outputs: int) -> None:
-    """Check a tree's arguments, ``Tree(n_features, n_classes, n_outputs)``, against its forest.
-
-    Raises
-    ------
-    CorruptArtifactError
-    """
+    """Check a tree's arguments, ``Tree(n_features, n_classes, n_outputs)``, against its forest."""
     if len(arguments) != 3 or arguments[2] != n_outputs or arguments[0] != n_features:
         raise CorruptArtifactError(f"tree {index} does not have the forest's columns and outputs")
     classes = numbers_of(arguments[1], "iu", f"the classes of tree {index}")

@@ -44,11 +44,6 @@ def interpret(stream: Stream, budget: Budget) -> object:
     -------
     object
         An atom, a list, a tuple or one of the classes of `records`.
-
-    Raises
-    ------
-    ArtifactError
-        One of its four kinds.
     """
     value = _Interpreter(stream, budget).run()
     if stream.remaining:

@@ -48,15 +48,7 @@ def is_corels(root: object) -> bool:
 
 
 def stored_corels(root: object) -> tuple[RuleList, list[str]]:
-    """Read a rule list that pycorels saved (`is_corels`); return the paths of attributes that were left opaque, too.
-
-    Raises
-    ------
-    UnsupportedArtifactError
-        If the classifier was not fitted.
-    CorruptArtifactError
-        If it is malformed or contradicts itself.
-    """
+    """Read a rule list that pycorels saved (`is_corels`); return the paths of attributes that were left opaque, too."""
     parts = [attributes_of(root, "") if isinstance(root, Mapping) else Object(root)]  # type: ignore[arg-type]
     if parts[0].record.cls.key in _CLASSIFIERS:
         parts[0].is_fitted("rl_")
@@ -118,15 +110,7 @@ def is_corels_text(text: str) -> bool:
 
 
 def corels_text(text: str) -> tuple[RuleList, list[str]]:
-    """Read a rule list that CORELS printed or wrote (`is_corels_text`); return what was not read of the text, too.
-
-    Raises
-    ------
-    UnsupportedArtifactError
-        If there are several lists, or it does not say what the other class is.
-    CorruptArtifactError
-        If it is malformed.
-    """
+    """Read a rule list that CORELS printed or wrote (`is_corels_text`); return what was not read of the text, too."""
     if _WRITTEN.fullmatch(text.strip()):
         return _written(text.strip()), []
     marks = [*_PRINTED.finditer(text), *_OPTIMAL.finditer(text)]

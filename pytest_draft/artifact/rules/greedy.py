@@ -26,15 +26,7 @@ Counts = tuple[int, int]
 
 
 def greedy_rule_list(estimator: Object) -> tuple[RuleList, list[str]]:
-    """Read a fitted classifier of a class in `GREEDY`; return the paths of attributes that were left opaque, too.
-
-    Raises
-    ------
-    UnsupportedArtifactError
-        If it was not fitted, or does not tell two classes apart.
-    CorruptArtifactError
-        If it contradicts itself.
-    """
+    """Read a fitted classifier of a class in `GREEDY`; return the paths of attributes that were left opaque, too."""
     estimator.is_fitted("rules_")
     classes = plain_classes(estimator.get("classes_"))
     if len(classes) != 2:

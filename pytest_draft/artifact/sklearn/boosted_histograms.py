@@ -16,12 +16,12 @@ from pytest_draft.artifact.objects import Object, data_of, described, plain_clas
 from pytest_draft.artifact.origin import HeldBack
 from pytest_draft.artifact.read_forest import ReadForest
 from pytest_draft.artifact.records import Array, Record
-from pytest_draft.artifact.sklearn.boosted_children import hessians_of_gains
 from pytest_draft.artifact.sklearn.boosted_estimators import (
     EPSILON,
     UNKNOWN_ROWS,
     class_of,
     counted_or_bare,
+    hessians_of_gains,
     reach,
     read_boosted,
     unknown_version,
@@ -201,17 +201,8 @@ class _Reader:
         nodes["n_node_samples"] = nodes["weighted_n_node_samples"] = stored["count"]
         nodes["threshold"] = _in_single_precision(stored["num_threshold"].astype(np.float64))
         nodes["missing_go_to_left"] = stored["missing_go_to_left"]
-        raw = RawTree(
-            index=index,
-            nodes=nodes,
-            values=stored["value"].astype(np.float64)[:, None, None],
-            node_count=len(nodes),
-            max_depth=int(depth.max()),
-            features=None,
-            n_features=self._n_features,
-            n_values=1,
-            seed=None,
-        )
+        values = stored["value"].astype(np.float64)[:, None, None]
+        raw = RawTree(index, nodes, values, len(nodes), int(depth.max()), self._n_features)
         found = checked_nodes(raw, classifier=False)
         inner = np.flatnonzero(~leaf)
         for child in (found.tree.left[inner], found.tree.right[inner]):
@@ -323,16 +314,9 @@ class _Reader:
     def _said(
         self, nodes: Nodes, value: FloatArray, gain: FloatArray, bounds: tuple[float, float], *, inner: bool
     ) -> Statements:
-        """Return what one tree says.
+        """Return what one tree says, by values without the learning rate.
 
-        Parameters
-        ----------
-        value, gain : ndarray of float64, shape (n_nodes,)
-            Values without the learning rate.
-        bounds : pair of float
-            How large a row's gradient and hessian can be.
-        inner : bool
-            Whether inner nodes hold values.
+        `bounds` are those of a row's gradient and hessian; `inner` says whether inner nodes hold values.
         """
         tree = nodes.tree
         rows = tree.n_distinct.astype(np.float64) if tree.n_distinct[0] else np.full(tree.n_nodes, UNKNOWN_ROWS)

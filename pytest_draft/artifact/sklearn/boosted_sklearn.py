@@ -12,16 +12,17 @@ import numpy as np
 from pytest_draft.arrays import FloatArray
 from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.forest.observations import BoostedSums, Loss, Statements
-from pytest_draft.artifact.forest.validate import Nodes, RawTree, check_arguments, checked_nodes
+from pytest_draft.artifact.forest.validate import Nodes, checked_nodes
 from pytest_draft.artifact.objects import Object, data_of, described, numbers_of, plain_classes, with_article
 from pytest_draft.artifact.read_forest import ReadForest
 from pytest_draft.artifact.records import Array, Record
-from pytest_draft.artifact.sklearn.boosted_children import means_of_pairs
 from pytest_draft.artifact.sklearn.boosted_estimators import (
     EPSILON,
     UNKNOWN_ROWS,
     class_of,
     counted_or_bare,
+    means_of_pairs,
+    raw_tree,
     reach,
     read_boosted,
     unknown_version,
@@ -133,26 +134,8 @@ class _Reader:
         return found
 
     def _nodes(self, estimator: Object, index: int) -> Nodes:
-        record = estimator.get("tree_")
-        if not isinstance(record, Record) or record.cls.key != ("sklearn.tree._tree", "Tree"):
-            raise CorruptArtifactError(f"tree {index} has no nodes, or was not fitted")
-        tree = Object(record, f"{estimator.path}tree_.")
+        tree, raw = raw_tree(estimator, index, self._budget, n_features=self._n_features)
         self._parts.append(tree)
-        check_arguments(record.args, index, self._n_features, 1, 1)
-        values = data_of(tree.get("values"), f"the values of tree {index}")
-        nodes = data_of(tree.get("nodes"), f"the nodes of tree {index}")
-        self._budget.spend_copy(nodes.nbytes + values.nbytes)
-        raw = RawTree(
-            index=index,
-            nodes=nodes,
-            values=values,
-            node_count=tree.integer("node_count"),
-            max_depth=tree.integer("max_depth"),
-            features=None,
-            n_features=self._n_features,
-            n_values=1,
-            seed=None,
-        )
         return checked_nodes(raw, classifier=False)
 
     # What is not covered
@@ -225,12 +208,7 @@ class _Reader:
     def _said(self, nodes: Nodes, score: float, *, means: bool, spread: bool) -> Statements:
         """Return what one tree says.
 
-        Parameters
-        ----------
-        score : float
-            How far from 0 a score can be before this tree.
-        means, spread : bool
-            Whether inner nodes hold means, and all of them variances too.
+        `score` is how far from 0 one can be before it; inner nodes hold `means`, and all of them variances: `spread`.
         """
         tree, loss = nodes.tree, self._loss
         value, rows = tree.value[:, 0], tree.n_distinct.astype(np.float64)

@@ -3,6 +3,8 @@
 Counts behind a declared mechanism can turn out to be exact: somebody filled them in after the mechanism. What is taken
 for exact here and is not will not explain the training rows later, so that mistake ends inconclusive; the other one
 would let a leak pass.
+
+The forests of `pytest_draft.dp` store complete trees as plain arrays, which become checked trees here.
 """
 
 from __future__ import annotations
@@ -13,9 +15,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from pytest_draft.arrays import FloatArray
+from pytest_draft.arrays import AnyArray, FloatArray
+from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.forest import Tree
 from pytest_draft.artifact.forest.nodes import ForestNodes
+from pytest_draft.artifact.forest.validate import RawTree, frozen, private_tree
+from pytest_draft.artifact.objects import Object, data_of
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError
 from pytest_draft.facts.privacy import Privacy
 
@@ -43,11 +48,6 @@ def privacy_of_noisy_counts(trees: Sequence[Tree], declared: Privacy) -> Privacy
     Privacy
         Exact where all trees have as many rows of each class, none a negative count, and noise as declared makes
         the totals agree with a chance of at most 1 % (by a bound that is far above the true chance).
-
-    Raises
-    ------
-    CorruptArtifactError
-        Where the noise is less than the declared budget takes, or the values are not those of leaves.
     """
     _check_scale(declared, len(trees))
     for index, tree in enumerate(trees):
@@ -69,11 +69,6 @@ def privacy_of_labels(trees: Sequence[Tree], declared: Privacy) -> Privacy:
     -------
     Privacy
         Exact where the nodes hold counts that agree with each other.
-
-    Raises
-    ------
-    UnsupportedArtifactError
-        Where they hold anything else: by which mechanism is not in the file.
     """
     if all(_has_labels(tree) for tree in trees):
         return declared
@@ -92,10 +87,7 @@ def with_counts(tree: Tree) -> Tree:
     weight = value.sum(axis=1)
     if weight[0] > _MOST_VALUE:
         raise CorruptArtifactError("its leaves hold more rows than can be counted")
-    n_distinct = weight.astype(np.int64)
-    for array in (value, weight, n_distinct):
-        array.setflags(write=False)
-    return replace(tree, value=value, weight=weight, n_distinct=n_distinct)
+    return replace(tree, value=frozen(value), weight=frozen(weight), n_distinct=frozen(weight.astype(np.int64)))
 
 
 def gaussian_delta(scale: float, epsilon: float) -> float:
@@ -174,3 +166,47 @@ def _common_totals(trees: Sequence[Tree]) -> FloatArray | None:
         if not kept or (summed[0] != totals).any():
             return None
     return totals if totals.any() else None
+
+
+_NODE_ARRAYS = {
+    "left_child": "children_left_",
+    "right_child": "children_right_",
+    "feature": "feature_",
+    "threshold": "threshold_",
+}
+"""Fields of a node, and the arrays of a forest of `pytest_draft.dp` that hold them."""
+
+_NODE = np.dtype(
+    [
+        *((name, np.float64 if name == "threshold" else np.int64) for name in _NODE_ARRAYS),
+        *(("impurity", np.float64), ("n_node_samples", np.int64), ("weighted_n_node_samples", np.float64)),
+    ]
+)
+"""A node as scikit-learn's trees store it, as far as `private_tree` looks at it."""
+
+
+def trees_of_arrays(estimator: Object, n_features: int, n_classes: int, budget: Budget) -> tuple[Tree, ...]:
+    """Return the trees of a forest, whose children are the same in each."""
+    counts = _stored(estimator, "counts_", "i", 3)
+    n_trees, n_nodes, n_values = counts.shape
+    depth = (n_nodes + 1).bit_length() - 2
+    if not n_trees or n_nodes != 2 ** (depth + 1) - 1 or n_values != n_classes:
+        raise CorruptArtifactError("counts_ does not have a number for each tree, node and class")
+    nodes = np.zeros((n_trees, n_nodes), _NODE)
+    for field, name in _NODE_ARRAYS.items():
+        column = _stored(estimator, name, *(("f", 2) if field == "threshold" else ("i", 1 if "child" in field else 2)))
+        if column.shape != nodes.shape[-column.ndim :]:
+            raise CorruptArtifactError(f"{name} does not have a number for each node")
+        nodes[field] = column
+    budget.spend_copy(2 * (nodes.nbytes + counts.nbytes))
+    values = counts[:, :, None, :].astype(np.float64)
+    read = zip(range(n_trees), nodes, values, strict=True)
+    return tuple(private_tree(RawTree(*one, n_nodes, depth, n_features, n_classes)) for one in read)
+
+
+def _stored(estimator: Object, name: str, kind: str, n_dimensions: int) -> AnyArray:
+    """Return an array of 8-byte numbers in native byte order; the kind is NumPy's letter."""
+    data = data_of(estimator.get(name), name)
+    if data.ndim != n_dimensions or data.dtype.kind != kind or data.dtype.itemsize != 8:
+        raise CorruptArtifactError(f"{name} is not an array of the forest's form")
+    return data.astype(data.dtype.newbyteorder("="), copy=False)

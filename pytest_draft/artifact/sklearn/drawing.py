@@ -55,13 +55,7 @@ def size_of(draws: Draws, estimator: Object, parameters: Mapping[str, object]) -
 
 
 def completed(draws: Draws, estimator: Object, observed: Observed) -> tuple[Draws, int | None]:
-    """Return draws with what the trees say of them, and the number of training rows, where it is known.
-
-    Raises
-    ------
-    CorruptArtifactError
-        Where trees or weights contradict these numbers.
-    """
+    """Return draws with what the trees say of them, and the number of training rows, where it is known."""
     n_samples, exact = _n_samples(draws, estimator), observed.observation.exact
     if exact and draws.drawn and draws.per_tree is None:
         draws = replace(draws, per_tree=_draws_by_roots(draws, observed))

@@ -7,15 +7,16 @@ from dataclasses import replace
 import numpy as np
 from numpy.random import RandomState
 
-from pytest_draft.arrays import FloatArray, IntArray
+from pytest_draft.arrays import IntArray
 from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.forest import Forest, Tree, minor_of
 from pytest_draft.artifact.forest.draws import MAX_SEED, Draws
 from pytest_draft.artifact.forest.observations import RowNumbers, under
-from pytest_draft.artifact.forest.validate import Nodes, RawTree, check_arguments, checked_nodes, counted, private_tree
-from pytest_draft.artifact.objects import Object, data_of, described, numbers_of, plain_classes, with_article
+from pytest_draft.artifact.forest.validate import Nodes, RawTree, checked_nodes, counted, frozen, private_tree
+from pytest_draft.artifact.objects import Object, described, numbers_of, plain_classes, with_article
 from pytest_draft.artifact.origin import HeldBack
 from pytest_draft.artifact.records import Record
+from pytest_draft.artifact.sklearn.boosted_estimators import raw_tree
 from pytest_draft.artifact.sklearn.boosted_histograms import HISTOGRAM_BOOSTED, histogram_boosting
 from pytest_draft.artifact.sklearn.boosted_sklearn import GRADIENT_BOOSTED, gradient_boosting
 from pytest_draft.artifact.sklearn.declared_privacy import (
@@ -23,11 +24,11 @@ from pytest_draft.artifact.sklearn.declared_privacy import (
     WARM_START,
     privacy_of_labels,
     privacy_of_noisy_counts,
+    trees_of_arrays,
     with_counts,
 )
 from pytest_draft.artifact.sklearn.drawing import completed, draws_of_bagging, draws_of_forest, size_of
 from pytest_draft.artifact.sklearn.outputs import Observed, observe
-from pytest_draft.artifact.sklearn.private_arrays import trees_of_arrays
 from pytest_draft.artifact.world.unused import differing, impurities_off
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError, one_line
 from pytest_draft.facts.privacy import Mechanism, Privacy
@@ -94,7 +95,6 @@ class ForestReader:
     ----------
     estimator : Object
         Of one of the `ESTIMATORS`.
-    budget : Budget
 
     Attributes
     ----------
@@ -117,15 +117,7 @@ class ForestReader:
         self.held_back: HeldBack | None = None
 
     def forest(self) -> Forest:
-        """Read the forest, by the estimator's class.
-
-        Raises
-        ------
-        UnsupportedArtifactError
-            If it is of a kind that is not covered.
-        CorruptArtifactError
-            If it contradicts itself.
-        """
+        """Read the forest, by the estimator's class."""
         self._check_version()
         key = self._estimator.record.cls.key
         if key in _FORESTS:
@@ -396,7 +388,9 @@ class ForestReader:
                     f"it holds {with_article(self._estimator.kind)} of which nothing but numbers of rows is read, and "
                     f"these were removed or changed ({error}): save it as it was trained"
                 ) from None
-            return Observed(tuple(replace(one.tree, value=_nothing(one.tree.n_nodes)) for one in nodes), RowNumbers())
+            nothing = [np.zeros((one.tree.n_nodes, 1)) for one in nodes]
+            trees = (replace(one.tree, value=frozen(value)) for one, value in zip(nodes, nothing, strict=True))
+            return Observed(tuple(trees), RowNumbers())
         parameters = self._parameters()
         criterion = parameters.get("criterion", parameters.get("estimator__criterion"))
         for one in nodes if self._n_outputs == 1 else ():
@@ -429,37 +423,18 @@ class ForestReader:
             )
         n_features = self._n_features if features is None else len(features)
         self._check_classes(estimator, index)
-        record = estimator.get("tree_")
-        if not isinstance(record, Record) or record.cls.key != ("sklearn.tree._tree", "Tree"):
-            raise CorruptArtifactError(f"tree {index} has no nodes, or was not fitted")
-        tree = Object(record, f"{estimator.path}tree_.")
-        self.parts.append(tree)
-        n_values = 1 if self._classes is None else len(self._classes)
-        check_arguments(record.args, index, n_features, n_values, self._n_outputs)
-        values = data_of(tree.get("values"), f"the values of tree {index}")
-        if self._n_outputs > 1:
-            if values.ndim != 3 or values.shape[1] != self._n_outputs or values.shape[2] < n_values:
-                raise CorruptArtifactError(f"tree {index} does not have the forest's outputs")
-            values = values[:, :1, :n_values]
-        nodes = data_of(tree.get("nodes"), f"the nodes of tree {index}")
-        self._budget.spend_copy(nodes.nbytes + values.nbytes)
-        return RawTree(
-            index=index,
-            nodes=nodes,
-            values=values,
-            node_count=tree.integer("node_count"),
-            max_depth=tree.integer("max_depth"),
-            features=features,
+        tree, raw = raw_tree(
+            estimator,
+            index,
+            self._budget,
             n_features=n_features,
-            n_values=n_values,
+            n_values=1 if self._classes is None else len(self._classes),
+            n_outputs=self._n_outputs,
+            features=features,
             seed=seed,
         )
-
-
-def _nothing(n_nodes: int) -> FloatArray:
-    nothing = np.zeros((n_nodes, 1))
-    nothing.setflags(write=False)
-    return nothing
+        self.parts.append(tree)
+        return raw
 
 
 def _checked_seed(seed: int) -> int:

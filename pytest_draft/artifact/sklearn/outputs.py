@@ -4,10 +4,15 @@ A model predicts by the shares of the classes in its leaves alone, so whoever re
 it. What stands in their place may be zero, the same everywhere, one row a leaf with sums above, or anything that does
 not add up: such numbers are taken for no counts, and never for damage. The leaves then hold shares, exactly or rounded,
 or labels. Where anything else is left of the counts, `Observation.also` says so, and the file cannot pass.
+
+Rounded shares are told from exact ones by their decimals. A share is a quotient of two whole numbers. A few of these
+are short decimals by themselves (a half, four fifths, one eighth), and most are not: of shares with such denominators
+alone there is no natural explanation once there are many.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -25,8 +30,7 @@ from pytest_draft.artifact.forest.observations import (
     TargetMeans,
     WinningLabels,
 )
-from pytest_draft.artifact.forest.validate import Nodes, Values, counted
-from pytest_draft.artifact.sklearn.rounding import ROUNDING, rounded_to
+from pytest_draft.artifact.forest.validate import Nodes, Values, counted, frozen, without_rows
 from pytest_draft.errors import CorruptArtifactError
 
 _TOLERANCE = 1e-6
@@ -64,11 +68,6 @@ def observe(forest: Sequence[Nodes], size: Size, *, classifier: bool) -> Observe
     -------
     Observed
         With counts as they stand in the file, or what leaves answer.
-
-    Raises
-    ------
-    CorruptArtifactError
-        Where the leaves do not even answer anything.
     """
     values = None if _one_row_each(forest, size) else _counted(forest, size, classifier=classifier)
     if values is not None and not any(_rows_made_up(nodes.tree, size, classifier=classifier) for nodes in forest):
@@ -223,8 +222,77 @@ def _leaves_side_by_side(tree: Tree) -> tuple[IntArray, IntArray]:
 
 
 def _without_counts(tree: Tree, answer: FloatArray) -> Tree:
-    value = np.where((tree.left < 0)[:, None], answer, 0.0)
-    weight, n_distinct = np.zeros(tree.n_nodes), np.zeros(tree.n_nodes, np.int64)
-    for array in (value, weight, n_distinct):
-        array.setflags(write=False)
-    return replace(tree, value=value, weight=weight, n_distinct=n_distinct)
+    return replace(without_rows(tree), value=frozen(np.where((tree.left < 0)[:, None], answer, 0.0)))
+
+
+ROUNDING = 0.05 + 1e-9
+"""The most that a share is taken to be off: rounded to one decimal."""
+
+_MOST_DECIMALS = 12
+"""More say as much as all of them: shares of fewer than a million rows differ by more."""
+
+_CHANCE = 1e-4
+"""Shares that are this unlikely to be exact were rounded."""
+
+_VOTES = 3
+"""How many leaves with one share count, where trees saw the same rows."""
+
+_EXACT = 2.0**-52
+"""What rounding a share to double precision does."""
+
+_LARGEST_LEAF = 4096
+"""Shares with a power of two up to this as denominator are of single precision by nature."""
+
+_SINGLE = 2.0**-24
+"""What rounding a share to single precision does."""
+
+
+def rounded_to(shares: FloatArray, *, drawn: bool) -> tuple[int | None, float]:
+    """Tell rounded shares from exact ones.
+
+    Where both can be, they are taken for exact: that adds nothing to what the file reveals, and where they were
+    rounded all the same, no dataset fits, which is no pass.
+
+    Parameters
+    ----------
+    shares : ndarray of float64, shape (n_leaves, n_classes)
+    drawn : bool
+        Whether each tree saw rows of its own.
+
+    Returns
+    -------
+    decimals : int or None
+        The smallest number of decimals to which all shares are rounded; None where they are as exact as their type.
+    tolerance : float
+        How far a share can be off.
+    """
+    mixed = shares[((shares > 0) & (shares < 1)).any(axis=1)]
+    decimals = next((n for n in range(1, _MOST_DECIMALS + 1) if (np.round(mixed, n) == mixed).all()), None)
+    if decimals is not None and _was_rounded(mixed, decimals, drawn=drawn):
+        return decimals, 0.5 * 10.0**-decimals
+    is_single = decimals is None and bool((mixed.astype(np.float32) == mixed).all())
+    return None, _SINGLE if is_single and not ((mixed * _LARGEST_LEAF) % 1 == 0).all() else _EXACT
+
+
+def _was_rounded(mixed: FloatArray, decimals: int, *, drawn: bool) -> bool:
+    """Return whether shares of so many decimals are no exact ones: they do not add up, or there are too many."""
+    if (np.abs(mixed.sum(axis=1) - 1) > 1e-9).any():
+        return True
+    shares, leaves = np.unique(np.sort(mixed, axis=1), axis=0, return_counts=True)
+    if not drawn:  # trees of the same rows repeat their leaves
+        leaves = np.minimum(leaves, _VOTES)
+    scaled = np.rint(shares * 10.0**decimals).astype(np.int64)
+    common = np.gcd.reduce(np.column_stack((scaled, np.full(len(scaled), 10**decimals))), axis=1)
+    by_nature = [_share_of_short_ones(int(q), decimals) for q in 10**decimals // common]
+    return float(np.dot(np.log(by_nature), leaves)) < math.log(_CHANCE)
+
+
+def _share_of_short_ones(denominator: int, decimals: int) -> float:
+    """Return how many of the denominators about as large as one have no more decimals."""
+    if denominator == 2:
+        return 1.0
+    near = range(max(2, math.ceil(denominator / 1.6)), math.floor(denominator * 1.6) + 1)
+    if len(near) > 10_000:
+        return float(decimals**2 / denominator)
+    short: int = sum(10**decimals % q == 0 for q in near)
+    return short / len(near)

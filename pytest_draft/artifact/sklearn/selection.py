@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from pytest_draft.arrays import AnyArray, BoolArray, FloatArray
-from pytest_draft.artifact.objects import Object, data_of, described, numbers_of, version_of
+from pytest_draft.artifact.objects import Object, data_of, described, version_of
 from pytest_draft.artifact.records import Array, Record
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError
 
@@ -43,7 +43,7 @@ def variance(selector: Object, count: int) -> BoolArray:
 
 def supported(selector: Object, count: int) -> BoolArray:
     """Return the columns that RFE, RFECV or SequentialFeatureSelector keep, shape (count,)."""
-    kept = numbers_of(selector.get("support_"), "b", f"{selector.path}support_")
+    kept = selector.numbers("support_", "b")
     if len(kept) != count:
         raise CorruptArtifactError(f"{selector.path}support_ does not have an entry for each column")
     return np.asarray(kept, dtype=np.bool_)
@@ -66,9 +66,7 @@ def by_rate(mode: str) -> Callable[[Object, int], BoolArray]:
 
 def univariate(selector: Object, count: int) -> BoolArray:
     """Return the columns that GenericUnivariateSelect keeps, shape (count,)."""
-    mode = selector.get("mode")
-    if mode not in ("k_best", "percentile", "fpr", "fdr", "fwe"):
-        raise CorruptArtifactError(f"{selector.path}mode is not one of scikit-learn's")
+    mode = selector.choice("mode", ("k_best", "percentile", "fpr", "fdr", "fwe"))
     return _by_mode(mode, selector, count, selector.get("param"))
 
 
@@ -116,12 +114,9 @@ def _percentile(scores: FloatArray, percentage: float) -> BoolArray:
 def by_model(selector: Object, count: int) -> BoolArray:
     """Return the columns that SelectFromModel keeps, shape (count,)."""
     selector.is_fitted("estimator_")
-    record = selector.get("estimator_")
-    if not isinstance(record, Record):
-        raise CorruptArtifactError(f"{selector.path}estimator_ is missing")
+    model = selector.inner("estimator_")
     if selector.get("importance_getter") not in (None, "auto"):
         raise UnsupportedArtifactError("it holds a SelectFromModel with an importance_getter, which is not covered")
-    model = Object(record, f"{selector.path}estimator_.")
     scores = _importances(selector, model, count)
     kept = np.ones(count, dtype=np.bool_)
     if selector.get("max_features") is not None:
@@ -170,10 +165,7 @@ def _forest_importances(model: Object, count: int, depth: int) -> FloatArray:
 
 
 def _nodes(tree: Object) -> AnyArray:
-    record = tree.get("tree_")
-    if not isinstance(record, Record):
-        raise CorruptArtifactError(f"{tree.path}tree_ is missing")
-    nodes = data_of(Object(record).get("nodes"), f"the nodes of {tree.path}tree_")
+    nodes = data_of(tree.inner("tree_").get("nodes"), f"the nodes of {tree.path}tree_")
     needed = {"left_child", "right_child", "feature", "impurity", "weighted_n_node_samples"}
     if nodes.ndim != 1 or not needed <= set(nodes.dtype.names or ()):
         raise CorruptArtifactError(f"{tree.path}tree_ does not have scikit-learn's nodes")
@@ -227,7 +219,7 @@ def _is_l1(selector: Object, model: Object) -> bool:
 
 def _scores(selector: Object, name: str, count: int) -> FloatArray:
     """Return a score for each column; NaN where there is none."""
-    scores = numbers_of(selector.get(name), "f", f"{selector.path}{name}")
+    scores = selector.numbers(name, "f")
     if len(scores) != count:
         raise CorruptArtifactError(f"{selector.path}{name} does not have a number for each column")
     return scores

@@ -14,9 +14,8 @@ from typing import Any, TypeVar
 
 from pytest_draft.artifact.budget import Budget, Limits
 from pytest_draft.artifact.json_text import is_as_written
-from pytest_draft.artifact.pickle.arrays import set_shape
+from pytest_draft.artifact.pickle.arrays import read_npy, set_shape
 from pytest_draft.artifact.pickle.calls import CALLS
-from pytest_draft.artifact.pickle.npy import read_npy
 from pytest_draft.artifact.records import Array, Dtype, Global, Items, Mapping, Record
 from pytest_draft.artifact.skops.zip_archive import MAGIC, Archive
 from pytest_draft.errors import (
@@ -64,13 +63,7 @@ def is_archive(packed: bytes) -> bool:
 
 
 def read_skops(packed: bytes, limits: Limits) -> tuple[object, Budget]:
-    """Read a file of skops.io, a zip archive; return what `interpret` does of a pickle, and a budget for what follows.
-
-    Raises
-    ------
-    ArtifactError
-        One of its four kinds.
-    """
+    """Read a file of skops.io, a zip archive; return what `interpret` does of a pickle, and a budget for the rest."""
     archive = Archive(packed, limits)
     if _SCHEMA not in archive:
         raise UnsupportedArtifactError("it is a zip archive without schema.json, and so no file of skops.io")

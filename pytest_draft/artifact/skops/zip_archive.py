@@ -42,15 +42,6 @@ class Archive:
         Bytes of all members together, unpacked.
     is_as_written : bool
         Whether headers, directory and what is between are what `zipfile` writes, so that nothing else stands there.
-
-    Raises
-    ------
-    CorruptArtifactError
-        If its directory is damaged, or it holds more than its members.
-    UnsupportedArtifactError
-        If a member is encrypted, or packed in a way that is not supported.
-    ArtifactTooBigError
-        If it has too many members, or they unpack to too many bytes.
     """
 
     def __init__(self, packed: bytes, limits: Limits) -> None:
@@ -90,13 +81,7 @@ class Archive:
         return len(self._infos) - len(self._read)
 
     def read(self, name: str) -> memoryview:
-        """Return a member's bytes, unpacked once; of one that is not packed without copying them.
-
-        Raises
-        ------
-        CorruptArtifactError
-            If there is no such member, or its bytes are not what its header says.
-        """
+        """Return a member's bytes, unpacked once; of one that is not packed without copying them."""
         if name in self._read:
             return self._read[name]
         info = self._infos.get(name)

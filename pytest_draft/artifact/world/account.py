@@ -135,11 +135,6 @@ def account_of(root: object, budget: Budget, understood: frozenset[tuple[int, st
         What the interpreter made of the file.
     understood : frozenset of (int, str)
         Attributes that a reader has looked at, by their record's `id` and name.
-
-    Raises
-    ------
-    ArtifactTooBigError
-        Where objects stand too deep in each other, or reading takes too long.
     """
     walk = _Walk(budget, understood, *_names_and_sizes(root, budget))
     walk.run(root)

@@ -177,11 +177,6 @@ def contents_of(root: object, budget: Budget, understood: frozenset[tuple[int, s
     understood : frozenset of (int, str)
         Attributes that a reader has looked at, by their record's `id` and name: they hold what they are for. Those in
         `BY_ROW` are listed all the same.
-
-    Raises
-    ------
-    ArtifactTooBigError
-        Where objects stand too deep in each other, or reading takes too long.
     """
     notes = _Notes(budget, understood)
     walk(root, notes.inside, budget)

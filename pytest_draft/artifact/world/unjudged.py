@@ -140,23 +140,10 @@ def unjudged_trees(
 
 
 class _Search:
-    """A walk over all that a file holds, each object once, without recursion.
+    """A walk over all that a file holds, each object once, without recursion; see `unjudged_trees`.
 
-    Parameters
-    ----------
-    parts : set of int
-        The `id` of the records that were looked at.
-    judged : iterable
-        The records that are the model.
-    elsewhere : frozenset of int
-        The `id` of the records that are not looked into.
-
-    Attributes
-    ----------
-    found : Counter
-        Trees, by the attribute that holds them: one of an object that a reader has looked at.
-    paths : set of str
-        Where each stands, and each record that was not looked into.
+    `found` are trees by the attribute that holds them, one of an object that a reader has looked at; `paths` say where
+    each stands, and each record that was not looked into.
     """
 
     def __init__(

@@ -1,10 +1,22 @@
 """What the leaves of a forest say of the rows in them: each kind is a class of its own, an `Observation`."""
 
 from pytest_draft.artifact.forest.observations.answers import Answers, MeanTargets, Possible, Shares, WinningLabels
-from pytest_draft.artifact.forest.observations.boosted import BoostedSums, Loss, NewtonSteps, Statements
-from pytest_draft.artifact.forest.observations.counted import ClassCounts, NodeCounts, RowNumbers, TargetMeans
-from pytest_draft.artifact.forest.observations.observation import Observation
-from pytest_draft.artifact.forest.observations.released import Released, ReleasedCounts, ReleasedLabels, under
+from pytest_draft.artifact.forest.observations.observation import (
+    BoostedSums,
+    ClassCounts,
+    Loss,
+    NewtonSteps,
+    NodeCounts,
+    Observation,
+    Released,
+    ReleasedCounts,
+    ReleasedLabels,
+    RowNumbers,
+    Statements,
+    TargetMeans,
+    sensitivities,
+    under,
+)
 
 __all__ = [
     "Answers",
@@ -24,5 +36,6 @@ __all__ = [
     "Statements",
     "TargetMeans",
     "WinningLabels",
+    "sensitivities",
     "under",
 ]

@@ -74,26 +74,17 @@ class Answers(Observation):
         raise NotImplementedError
 
     def answered(self, counts: FloatArray) -> FloatArray:
-        """Return what leaves with these counts would say.
+        """Return what leaves with these counts would say, shape (n_leaves, n_values).
 
         Parameters
         ----------
         counts : ndarray of float64, shape (n_leaves, n_classes)
             No leaf is empty.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_leaves, n_values)
         """
         raise NotImplementedError
 
     def explained(self, counts: FloatArray, value: FloatArray) -> BoolArray:
-        """Return whether leaves with these counts say what they say; parameters as for `answered`.
-
-        Returns
-        -------
-        ndarray of bool, shape (n_leaves,)
-        """
+        """Return whether leaves with these counts say this, shape (n_leaves,); parameters as for `answered`."""
         close: BoolArray = np.abs(self.answered(counts) - value).max(axis=1) <= _CLOSE
         return close
 
