@@ -13,8 +13,7 @@ import numpy as np
 
 from pytest_draft.arrays import AnyArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest, Tree
-from pytest_draft.artifact.forest.observations import BoostedSums
-from pytest_draft.artifact.forest.observations.observation import NewtonSteps, sensitivities
+from pytest_draft.artifact.forest.observations import BoostedSums, NewtonSteps, sensitivities
 from pytest_draft.artifact.forest.occurrences import draws_are_known, lacks_seeds, occurrences
 from pytest_draft.attack.boosted.staged import missed
 from pytest_draft.attack.groups import KnownRows

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_draft.artifact import read
 from pytest_draft.artifact.budget import DEFAULT_LIMITS, Budget
-from pytest_draft.artifact.forest.observations.observation import sensitivities
+from pytest_draft.artifact.forest.observations import sensitivities
 from pytest_draft.artifact.json_text import json_content
 from pytest_draft.artifact.lightgbm.text import floats, integers
 from pytest_draft.errors import ArtifactTooBigError, CorruptArtifactError

@@ -109,8 +109,9 @@ def assert_same_trees(theirs, ours, *, exact=True):
         assert other.seed is None
 
 
-@pytest.mark.parametrize("two", [True, False], ids=["two classes", "three classes"])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    ("name", "two"), [*((name, False) for name in MODELS), *((name, True) for name in ("forest", "tree", "bagging"))]
+)
 def test_an_onnx_file_has_the_trees_of_the_joblib_file(name, two, columns, classes, both):
     model, drawn = MODELS[name]
     classes = np.where(classes == "perhaps", "no", classes) if two else classes

@@ -32,8 +32,7 @@ from pytest_draft.artifact.catboost.files import CBM, Grown, ModelParts, is_catb
 from pytest_draft.artifact.catboost.parameters import LOSSES, LeafEstimation, leaf_estimation, weighs_all_rows_alike
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.artifact.forest.draws import Draws
-from pytest_draft.artifact.forest.observations import BoostedSums, NewtonSteps, Statements
-from pytest_draft.artifact.forest.observations.observation import sensitivities
+from pytest_draft.artifact.forest.observations import BoostedSums, NewtonSteps, Statements, sensitivities
 from pytest_draft.artifact.objects import Object, with_article
 from pytest_draft.artifact.read_forest import ReadForest
 from pytest_draft.artifact.world.contents import Contents

@@ -28,8 +28,7 @@ from pytest_draft.artifact.boosted_tree import STEPS, Splits, checked_tree
 from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.artifact.forest.draws import Draws
-from pytest_draft.artifact.forest.observations import BoostedSums, Loss, Statements
-from pytest_draft.artifact.forest.observations.observation import sensitivities
+from pytest_draft.artifact.forest.observations import BoostedSums, Loss, Statements, sensitivities
 from pytest_draft.artifact.json_text import json_content
 from pytest_draft.artifact.lightgbm.parameters import not_covered_parameter, takes_all_rows
 from pytest_draft.artifact.lightgbm.text import (

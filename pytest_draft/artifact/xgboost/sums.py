@@ -10,8 +10,7 @@ import numpy as np
 
 from pytest_draft.arrays import FloatArray
 from pytest_draft.artifact.forest import Tree
-from pytest_draft.artifact.forest.observations import Loss, Statements
-from pytest_draft.artifact.forest.observations.observation import sensitivities
+from pytest_draft.artifact.forest.observations import Loss, Statements, sensitivities
 from pytest_draft.artifact.sklearn.boosted_estimators import UNKNOWN_ROWS
 from pytest_draft.artifact.xgboost.parts import number
 from pytest_draft.artifact.xgboost.rates import SINGLE, Rates

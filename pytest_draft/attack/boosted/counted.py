@@ -9,8 +9,7 @@ import numpy as np
 from pytest_draft.arrays import IntArray
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.artifact.forest.nodes import ForestNodes
-from pytest_draft.artifact.forest.observations import RowNumbers
-from pytest_draft.artifact.forest.observations.observation import sensitivities
+from pytest_draft.artifact.forest.observations import RowNumbers, sensitivities
 from pytest_draft.attack.boosted.staged import boosted
 from pytest_draft.errors import NotCoveredError
 

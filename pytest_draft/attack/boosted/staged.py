@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from pytest_draft.arrays import FloatArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.forest.observations import BoostedSums
-from pytest_draft.artifact.forest.observations.observation import sensitivities
+from pytest_draft.artifact.forest.observations import BoostedSums, sensitivities
 from pytest_draft.attack.descent import leaf_positions
 
 

@@ -14,6 +14,7 @@ from pytest_draft.artifact.forest.observations.observation import (
     RowNumbers,
     Statements,
     TargetMeans,
+    sensitivities,
     under,
 )
 
@@ -35,5 +36,6 @@ __all__ = [
     "Statements",
     "TargetMeans",
     "WinningLabels",
+    "sensitivities",
     "under",
 ]
