@@ -206,7 +206,7 @@ def _drawn(first: IntArray, last: IntArray, of_candidate: Int32Array, share: Flo
     """Return a candidate of each row, drawn by the shares of their kinds."""
     total = np.concatenate([[0.0], np.cumsum(share[of_candidate])])
     drawn = np.searchsorted(total[1:], total[first] + level * (total[last] - total[first]), side="right")
-    return np.clip(drawn, first, last - 1).astype(np.int64)
+    return np.asarray(np.clip(drawn, first, last - 1), dtype=np.int64)
 
 
 @njit(cache=True, nogil=True)

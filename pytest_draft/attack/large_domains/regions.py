@@ -296,8 +296,7 @@ def _bits(low: IntArray, high: IntArray, first: IntArray) -> Words:
         np.where(bins >= 64, ~np.uint64(0), (np.uint64(1) << (bins % 64).astype(np.uint64)) - np.uint64(1))
         for bins in (np.clip(low - first, 0, 64), np.clip(high - first, 0, 64))
     )
-    held: Words = below_high & ~below_low
-    return held
+    return np.asarray(below_high & ~below_low, dtype=np.uint64)
 
 
 def _node_boxes(
