@@ -95,7 +95,7 @@ def test_nothing_is_told_of_a_forest_without_what_the_replay_needs(published):
         replace(forest, trees=(*forest.trees[:2], replace(forest.trees[2], seed=None))),
     ]
 
-    found = [*map(replayed, changed), replayed(forest, missing=True), replayed(forest, seconds=0)]
+    found = [*map(replayed, changed), replayed(forest, missing=True), replayed(forest, seconds=1e-9)]
 
     assert np.concatenate(replayed(forest)).max() > -1
     assert [np.concatenate(winner).max() for winner in found] == [-1] * 7
