@@ -25,7 +25,8 @@ def check(findings: Findings, thresholds: Thresholds) -> Outcome:
 
 def _judge_slice(findings: Findings) -> str:
     """Say of which slice most of the unique rows are; a slice has no more of them than all rows, so no own budget."""
-    measured = [(one, found) for one in findings.slices if (found := one.measured) is not None and found.unique_rows]
+    by_range = [(one, one.measured) for one in findings.slices if not one.on and one.measured is not None]
+    measured = [(one, found) for one, found in by_range if found.unique_rows]
     if not measured:
         return ""
     worst, found = max(measured, key=lambda entry: entry[1].singled_out_rows / entry[1].unique_rows)
