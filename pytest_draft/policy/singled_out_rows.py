@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pytest_draft.facts.findings import Findings
 from pytest_draft.policy.bar import Bar
+from pytest_draft.policy.held import named
 from pytest_draft.policy.perfect_rows import NOT_MATCHED, within
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds
-from pytest_draft.policy.thresholds_on_slices import named
 
 
 def check(findings: Findings, thresholds: Thresholds) -> Outcome:
