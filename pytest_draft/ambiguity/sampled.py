@@ -81,17 +81,7 @@ def ideal_of(sampled: Sequence[Sampled], weights: Weights, n_rows: int, timebox:
         exact.append(_most_exact(one.datasets, weights))
     if not attackers:
         return None
-    nearest = min(attackers, key=lambda one: one.least_error)
-    meets_most = max(attackers, key=lambda one: one.most_perfect_rows)
-    return Ideal(
-        least_error=nearest.least_error,
-        most_perfect_rows=meets_most.most_perfect_rows,
-        rows=n_rows,
-        most_exact=None if not weights.tolerance.any() else max(exact),
-        error_without_file=nearest.error_without_file,
-        perfect_rows_without_file=meets_most.perfect_rows_without_file,
-        attackers=tuple(attackers),
-    )
+    return Ideal.of(tuple(attackers), n_rows, max(exact) if weights.tolerance.any() else None)
 
 
 def shared_rows(sampled: Sequence[Sampled], unique: BoolArray, truth: Rows) -> int:

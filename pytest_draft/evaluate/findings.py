@@ -1,27 +1,27 @@
 """The figures of a judgement: `Findings` about a reconstruction and the truth, aggregates only.
 
 All rows are compared (`compared`), then the parts in which the file leaves less open (`parts`), the same on scales that
-no outlier stretches (`rescaled`), with the labels (`labelled`), and the slices that a policy names (`slices`); what is
-proved is held against the truth (`proved`). The baselines are drawn in `draws`.
+no outlier stretches (`rescaled`), with the labels, column by column, and the slices that a policy names (`slices`);
+what is proved is held against the truth (`proved`). The baselines are drawn in `baseline_draws`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 
 from pytest_draft.ambiguity.alternatives import Alternatives
-from pytest_draft.arrays import BoolArray, IntArray, Rows
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.data import RawColumns, TrainingData
 from pytest_draft.data.individuals import inliers
 from pytest_draft.domain import Domain
-from pytest_draft.evaluate.columns import column_figures
+from pytest_draft.evaluate.baseline_draws import DRAW_NUMBERS, half_size, halvings
 from pytest_draft.evaluate.compared import Compared
 from pytest_draft.evaluate.comparison import Comparison
 from pytest_draft.evaluate.informed import KnownOthers
-from pytest_draft.evaluate.labelled import labelled_figures
 from pytest_draft.evaluate.numeric import numeric_figures
 from pytest_draft.evaluate.parts import Parts
 from pytest_draft.evaluate.proved import certain_unique_rows, proved_values_of
@@ -29,12 +29,12 @@ from pytest_draft.evaluate.rescaled import on_other_scales, rescaled_figures
 from pytest_draft.evaluate.significance import leak_significance
 from pytest_draft.evaluate.slices import Sliced
 from pytest_draft.facts.certificate import Bounds
-from pytest_draft.facts.findings import Findings, Measure, Raw, Values
+from pytest_draft.facts.findings import WITH_LABELS, ColumnFigures, Findings, Labelled, Measure, Raw, Values
 from pytest_draft.facts.identity import Identity
 from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.facts.slices import Slice, SliceFigures
 from pytest_draft.knowledge import Knowledge
-from pytest_draft.matching import original_weights
+from pytest_draft.matching import gaps, original_weights
 from pytest_draft.timebox import TimeBox
 
 
@@ -261,3 +261,85 @@ def _sliced(compared: Compared, slices: Sequence[Slice], data: TrainingData) -> 
         again = replace(by_range, on_scale=scaled, scale=scale)
         found += tuple(replace(one, on=scaled.on.removesuffix(compared.on)) for one in again.figures(large))
     return found
+
+
+def labelled_figures(compared: Compared, labels: IntArray, n_classes: int | None) -> Labelled | None:
+    """Return the figures with the label as one more attribute; None where there is none, or none was rebuilt.
+
+    The label is no attribute, and all other figures leave it out. But to people whose features are known it can be what
+    matters.
+
+    Parameters
+    ----------
+    labels : ndarray of int64, shape (n_training_rows,)
+    """
+    if compared.labels is None or n_classes is None or n_classes < 2:
+        return None
+    columns = np.eye(n_classes, dtype=np.float32)
+    part = replace(
+        compared,
+        on=WITH_LABELS,
+        rows=np.hstack([compared.rows, columns[labels]]),
+        rebuilt=np.hstack([compared.rebuilt, columns[compared.labels]]),
+        n_classes=n_classes,
+    )
+    without, commonest = compared.perfect.rows, labels == np.bincount(labels).argmax()
+    return Labelled(part.figures(), len(without), int(commonest[compared.unknown[without]].sum()))
+
+
+_SPLITS = 5
+"""Halvings that the share of others' right values is the mean of; of many rows one, which varies little."""
+
+
+def column_figures(compared: Compared) -> tuple[ColumnFigures, ...]:
+    """Return the figures of each attribute that is to be rebuilt, in the domain's order; none without a matching.
+
+    They are those of the matching that the error is taken of; another one of the same cost can divide it otherwise. A
+    value is right as it is in a perfect row: a numeric one to within a tolerance, any other exactly.
+
+    Parameters
+    ----------
+    compared : Compared
+        Of all rows and columns.
+    """
+    partners, distances = compared.partners, compared.distances
+    if partners is None or distances is None:
+        return ()
+    truth = compared.rows[compared.unknown][partners]
+    mine, others = _right(compared, truth, compared.rebuilt), _others_right(compared)
+    counted = compared.domain.attribute_of_column[compared.weights.counted]
+    return tuple(
+        ColumnFigures(
+            name=compared.domain.attributes[attribute].name,
+            error=float(distances[:, counted == attribute].mean()),
+            right=float(mine[place]),
+            split_half=None if others is None else float(others[place]),
+        )
+        for place, attribute in enumerate(compared.unknown_attributes)
+    )
+
+
+def _right(compared: Compared, truth: Rows, guess: Rows) -> FloatArray:
+    """Return the share of right values of each unknown attribute, in rows that belong together one by one."""
+    apart, one_missing = gaps(truth, guess)
+    close = (apart <= compared.weights.tolerance) & ~one_missing
+    return np.array([_share(close, compared.domain.attributes[a].columns) for a in compared.unknown_attributes])
+
+
+def _share(close: BoolArray, columns: Sequence[int]) -> float:
+    """Return the share of rows that are close in all of some columns."""
+    return float(close[:, list(columns)].all(axis=1).mean())
+
+
+def _others_right(compared: Compared) -> FloatArray | None:
+    """Return the same share where other rows like these are compared, in place of rebuilt ones; None without a draw."""
+    rows, weights, unknown, comparison = compared.rows, compared.weights, compared.unknown, compared.comparison
+    half = half_size(len(rows), len(unknown), weights, comparison)
+    draws = halvings(rows, weights, compared.seed, compared.step, unknown, comparison, half)
+    shares = []
+    for positions, _, guess in islice(draws, _SPLITS if len(rows) <= DRAW_NUMBERS.many_rows else 1):
+        partners = comparison.partners(rows[positions], guess, weights, compared.step)
+        if partners is None:
+            break
+        shares.append(_right(compared, rows[positions][partners], guess))
+    return np.mean(shares, axis=0) if shares else None

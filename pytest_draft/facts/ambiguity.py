@@ -60,6 +60,21 @@ class Ideal:
     attackers: tuple[Attacker, ...] = ()
     """All that are considered, one for each prior; empty where they are not distinguished."""
 
+    @classmethod
+    def of(cls, attackers: tuple[Attacker, ...], rows: int, most_exact: float | None) -> Ideal:
+        """Return what the most successful of some attackers get."""
+        nearest = min(attackers, key=lambda one: one.least_error)
+        meets_most = max(attackers, key=lambda one: one.most_perfect_rows)
+        return cls(
+            least_error=nearest.least_error,
+            most_perfect_rows=meets_most.most_perfect_rows,
+            rows=rows,
+            most_exact=most_exact,
+            error_without_file=nearest.error_without_file,
+            perfect_rows_without_file=meets_most.perfect_rows_without_file,
+            attackers=attackers,
+        )
+
     def __post_init__(self) -> None:
         require_rising(least_error=self.least_error, error_without_file=self.error_without_file)
         require_not_negative(most_perfect_rows=self.most_perfect_rows)

@@ -22,9 +22,9 @@ from pytest_draft.plugin.settings import Settings, in_harmless_words, resolve
 from pytest_draft.plugin.sharing import Shared, Stamps, stamps
 from pytest_draft.plugin.terminal_progress import shown
 from pytest_draft.plugin.unshown import Unshown, unshown
-from pytest_draft.policy.comparison import NowAndEarlier
 from pytest_draft.policy.enough import Enough
 from pytest_draft.policy.policy import Policy
+from pytest_draft.policy.rule import NowAndEarlier
 from pytest_draft.policy.verdict import Check, judge
 from pytest_draft.report.earlier_report import Earlier, read_earlier
 from pytest_draft.report.matched import matched

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from pytest_draft.policy.bar import Bar
-from pytest_draft.policy.comparison import NowAndEarlier
-from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
+from pytest_draft.policy.rule import Key, NowAndEarlier, Outcome, Rule, Thresholds, combined
 
 _ROUNDING = 1e-9  # errors are sums of fractions
 

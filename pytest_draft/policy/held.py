@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from pytest_draft.errors import one_line
 from pytest_draft.facts.ambiguity import Ideal
 from pytest_draft.facts.findings import WITH_LABELS, Findings, Measure
+from pytest_draft.facts.slices import LEAST_ROWS, Measured, SliceFigures
 from pytest_draft.policy.bar import Bar
 from pytest_draft.policy.ideal import of_bits
-from pytest_draft.policy.rule import Outcome, Thresholds, first_speaks
+from pytest_draft.policy.rule import Outcome, Thresholds, combined, first_speaks
 
 _WITH_LABELS = "_with_labels"
 
@@ -99,3 +101,56 @@ def _unless_converged(outcome: Outcome) -> Outcome:
     if outcome.result != "passed":
         return outcome
     return Outcome("inconclusive", f"{outcome.sentence}; an attack that converges may get more")
+
+
+def of_slices(
+    findings: Findings,
+    judge: Callable[[SliceFigures, Measured], list[Outcome]],
+    spared: Callable[[Measured], float],
+) -> list[Held]:
+    """Return the gravest outcome of all slices that were measured, and one for those that were not.
+
+    Parameters
+    ----------
+    judge : callable
+        Returns outcomes of a slice, where thresholds are meant for its scale.
+    spared : callable
+        Returns a number by which the slice that the attack spares least comes first.
+    """
+    measured = [(spared(one.measured), one, one.measured) for one in findings.slices if one.measured is not None]
+    by_closeness = sorted(measured, key=lambda entry: entry[0])
+    judged = [(one.name, judge(one, figures)) for _, one, figures in by_closeness]
+    found = [(name, combined(several)) for name, several in judged if several]
+    outcomes = []
+    if found:
+        by_slice = [outcome for _, outcome in found]
+        gravest = by_slice[0] if {outcome.result for outcome in by_slice} == {"passed"} else combined(by_slice)
+        alike = {name for name, outcome in found if outcome.result == gravest.result}
+        outcomes.append(_among(gravest, len(alike), len({name for name, _ in found})))
+    if small := [one for one in findings.slices if one.measured is None]:
+        said = ", ".join(map(named, small))
+        outcomes.append(
+            Outcome(
+                "inconclusive",
+                f"{said}: fewer than {LEAST_ROWS} rows are too few to judge; make the slice wider, or take it out of "
+                "the policy",
+            )
+        )
+    return [Held(outcome) for outcome in outcomes]
+
+
+def named(figures: SliceFigures) -> str:
+    """Return how a sentence names a slice."""
+    return f"slice '{one_line(figures.name, 80)}'{figures.on}"
+
+
+def _among(gravest: Outcome, alike: int, number: int) -> Outcome:
+    """Return an outcome that says for how many slices it speaks."""
+    if number == 1:
+        return gravest
+    said = {
+        "failed": f"{alike:,} of {number:,} slices fail",
+        "inconclusive": f"{alike:,} of {number:,} slices are undecided",
+        "passed": f"the closest of {number:,} slices",
+    }
+    return replace(gravest, sentence=f"{gravest.sentence}; {said[gravest.result]}")

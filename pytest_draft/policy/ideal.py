@@ -128,15 +128,7 @@ def _informed_ideal(part: Measure, informed: Informed, split_half: float, base: 
         error_without_file=alone,
         perfect_rows_without_file=plain,
     )
-    return Ideal(
-        least_error=knows_all.least_error,
-        most_perfect_rows=knows_all.most_perfect_rows,
-        rows=part.rows,
-        most_exact=exact,
-        error_without_file=knows_all.error_without_file,
-        perfect_rows_without_file=knows_all.perfect_rows_without_file,
-        attackers=(knows_all,),
-    )
+    return Ideal.of((knows_all,), part.rows, exact)
 
 
 def _people(part: Measure, informed: Informed, split_half: float) -> list[Attacker]:

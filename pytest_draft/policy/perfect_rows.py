@@ -10,10 +10,9 @@ from pytest_draft.facts.figures import TOLERANCE
 from pytest_draft.facts.findings import Findings, Measure, ScaleName
 from pytest_draft.facts.slices import Measured, SliceFigures
 from pytest_draft.policy.bar import Bar
-from pytest_draft.policy.held import Held, by_attack, by_best_attack, deciding, of_labelled, of_parts
+from pytest_draft.policy.held import Held, by_attack, by_best_attack, deciding, named, of_labelled, of_parts, of_slices
 from pytest_draft.policy.ideal import by_rows, ideals_of, rows_of_ideal, rows_without_file
 from pytest_draft.policy.rule import Key, NotApplicable, Outcome, Rule, Thresholds
-from pytest_draft.policy.thresholds_on_slices import named, of_slices
 
 NOT_MATCHED = "not counted exactly, as too many rows are alike or the time ran out"
 

@@ -8,10 +8,9 @@ from pytest_draft.facts.figures import Distance
 from pytest_draft.facts.findings import Findings, Measure
 from pytest_draft.facts.slices import Measured, SliceFigures
 from pytest_draft.policy.bar import Bar, bound
-from pytest_draft.policy.held import Held, by_attack, by_best_attack, deciding, of_labelled, of_parts
+from pytest_draft.policy.held import Held, by_attack, by_best_attack, deciding, named, of_labelled, of_parts, of_slices
 from pytest_draft.policy.ideal import ADDED, by_error, by_other_people, error_of_ideal, without_file
 from pytest_draft.policy.rule import Key, NotApplicable, Outcome, Rule, Thresholds
-from pytest_draft.policy.thresholds_on_slices import named, of_slices
 
 _ROUNDING = 1e-9  # errors are sums of fractions
 

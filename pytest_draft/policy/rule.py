@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Generic, Literal, TypeVar
 
@@ -13,7 +13,20 @@ from pytest_draft.facts.entropy import Entropy
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.files import ArtifactFacts
 from pytest_draft.facts.findings import Findings
-from pytest_draft.policy.comparison import NowAndEarlier
+
+Figures = Mapping[str, tuple[float, float]]
+"""Metrics by name, each as its lower and upper bound, equal where it is exact; what is not known is left out."""
+
+
+@dataclass(frozen=True)
+class NowAndEarlier:
+    """The figures of one model file and adversary, now and in an earlier report."""
+
+    now: Figures
+    before: Figures = field(default_factory=dict)
+    doubts: tuple[str, ...] = ()
+    """Why nothing passes by the earlier figures; empty where nothing stands in the way."""
+
 
 Evidence = TypeVar("Evidence", Findings, ArtifactFacts, Entropy, NowAndEarlier, Examination)
 Verdict = Literal["passed", "failed", "inconclusive"]

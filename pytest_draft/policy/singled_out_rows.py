@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pytest_draft.facts.findings import Findings
 from pytest_draft.policy.bar import Bar
+from pytest_draft.policy.held import named
 from pytest_draft.policy.perfect_rows import NOT_MATCHED, within
 from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds
-from pytest_draft.policy.thresholds_on_slices import named
 
 
 def check(findings: Findings, thresholds: Thresholds) -> Outcome:
@@ -25,7 +25,8 @@ def check(findings: Findings, thresholds: Thresholds) -> Outcome:
 
 def _judge_slice(findings: Findings) -> str:
     """Say of which slice most of the unique rows are; a slice has no more of them than all rows, so no own budget."""
-    measured = [(one, found) for one in findings.slices if (found := one.measured) is not None and found.unique_rows]
+    by_range = [(one, one.measured) for one in findings.slices if not one.on and one.measured is not None]
+    measured = [(one, found) for one, found in by_range if found.unique_rows]
     if not measured:
         return ""
     worst, found = max(measured, key=lambda entry: entry[1].singled_out_rows / entry[1].unique_rows)

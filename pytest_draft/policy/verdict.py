@@ -13,11 +13,20 @@ from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.files import ArtifactFacts
 from pytest_draft.facts.findings import Findings
 from pytest_draft.foreign_text import harmless
-from pytest_draft.policy.comparison import NowAndEarlier
 from pytest_draft.policy.ideal import ideals_of
 from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.remedies import Command, cause_in_file, commands, more_time, remedy_for, told
-from pytest_draft.policy.rule import NOTHING, CheckResult, NotApplicable, Outcome, Rule, Severity, Thresholds, Verdict
+from pytest_draft.policy.rule import (
+    NOTHING,
+    CheckResult,
+    NotApplicable,
+    NowAndEarlier,
+    Outcome,
+    Rule,
+    Severity,
+    Thresholds,
+    Verdict,
+)
 from pytest_draft.policy.rules import rule_of
 from pytest_draft.policy.waiver import Waiver
 

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 
 from pytest_draft.bounded import content, what_failed
 from pytest_draft.errors import UsageError, one_line
-from pytest_draft.policy.comparison import Figures, NowAndEarlier
+from pytest_draft.policy.rule import Figures, NowAndEarlier
 from pytest_draft.report.bounds import Bounds, bounds_of
 from pytest_draft.report.canonical import HASH, sha256
 from pytest_draft.report.matched import file_name, matched

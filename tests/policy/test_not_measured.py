@@ -25,9 +25,8 @@ from pytest_draft.facts.privacy import Privacy
 from pytest_draft.facts.published import Published
 from pytest_draft.facts.slices import Measured, SliceBaseline, SliceFigures
 from pytest_draft.facts.structure import AT_LEAST, StructureFacts
-from pytest_draft.policy.comparison import NowAndEarlier
 from pytest_draft.policy.policy import Policy
-from pytest_draft.policy.rule import NotApplicable, combined
+from pytest_draft.policy.rule import NotApplicable, NowAndEarlier, combined
 from pytest_draft.policy.rules import RULES
 from pytest_draft.policy.verdict import Check, check_rule
 
