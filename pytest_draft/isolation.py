@@ -249,7 +249,7 @@ class Children:
 
 
 children = Children()
-"""Those of this process."""
+"""The children of this process."""
 
 
 def run(

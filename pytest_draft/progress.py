@@ -47,7 +47,7 @@ class StageClock:
     ----------
     timebox : TimeBox or None
         Of the whole judgement; needed where there is something to report.
-    tell : callable or None
+    listener : callable or None
         Gets a `Progress` whenever a stage begins and a figure is noted; it should be quick.
     """
 

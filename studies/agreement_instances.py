@@ -30,7 +30,7 @@ _MOST_VECTORS, _MOST_ROWS = 24, 6
 """Of an instance: more would take too many steps to enumerate."""
 
 _MOST_VECTORS_UNKNOWN, _MOST_ROWS_UNKNOWN = 12, 4
-"""The same where the occurrences are unknown: all multisets of (vector, class) pairs are listed then."""
+"""Limits of an instance whose occurrences are unknown: all multisets of (vector, class) pairs are listed then."""
 
 _MOST_TREES = 10
 """Of a forest: any number from 1 to this is drawn, so that one dataset or many explain the counts."""

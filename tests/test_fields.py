@@ -63,6 +63,57 @@ def test_every_fact_is_described():
     assert {name: found for name, one in facts if (found := undescribed(one))} == {}
 
 
+LEANING = ("The same", "Those of th", "Of these", "As above", "Likewise")
+"""Beginnings that break when a field is put between."""
+
+
+def leaning(body: list[ast.stmt]) -> set[str]:
+    """Return what is described by leaning on the field above it."""
+    return {
+        ast.unparse(field.target if isinstance(field, ast.AnnAssign) else field.targets[0])
+        for field, after in pairwise(body)
+        if isinstance(field, (ast.AnnAssign, ast.Assign)) and isinstance(after, ast.Expr)
+        if isinstance(after.value, ast.Constant) and str(after.value.value).startswith(LEANING)
+    }
+
+
+def gone(one: ast.FunctionDef | ast.ClassDef) -> set[str]:
+    """Return documented parameters that there are not; a class may inherit how it is made."""
+    made = [one] if isinstance(one, ast.FunctionDef) else [f for f in one.body if isinstance(f, ast.FunctionDef)]
+    made = [f for f in made if f is one or f.name in ("__init__", "__new__")]
+    if not made:
+        return set()
+    takes = made[0].args
+    names = {a.arg for a in (*takes.posonlyargs, *takes.args, *takes.kwonlyargs, takes.vararg, takes.kwarg) if a}
+    section = re.search(r"Parameters\n-+\n(.*?)(?=\n\w+\n-+\n|\Z)", ast.get_docstring(one) or "", re.DOTALL)
+    entries = re.findall(r"^(\S[^:\n]*?)(?: :.*)?$", section[1], re.MULTILINE) if section else []
+    return {name.strip("*") for entry in entries for name in entry.split(", ")} - names
+
+
+def parsed(*folders: str) -> dict[str, ast.Module]:
+    paths = [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
+    return {str(path.relative_to(ROOT)): ast.parse(path.read_text("utf-8")) for path in paths}
+
+
+def test_no_text_leans_on_its_neighbour_and_no_parameter_is_documented_that_is_gone():
+    wrong = {}
+    for name, module in parsed(*FOLDERS).items():
+        found = leaning(module.body)
+        for node in ast.walk(module):
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                found |= leaning(node.body) | {f"{node.name}: {each}" for each in gone(node)}
+        if found:
+            wrong[name] = found
+    assert wrong == {}
+
+
+def test_what_leans_and_what_is_gone_is_found():
+    text = 'def f(a, *, b):\n    """F.\n\n    Parameters\n    ----------\n    a, c : int\n    b\n    """\n'
+    (function,) = ast.parse(text).body
+    assert gone(function) == {"c"}
+    assert leaning(ast.parse('A = 1\n"""One."""\nB = 2\n"""The same of two."""\n').body) == {"B"}
+
+
 @pytest.mark.parametrize(
     ("entries", "found"),
     [

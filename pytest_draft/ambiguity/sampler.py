@@ -33,7 +33,7 @@ class SamplerParameters:
     steps_a_row: int = 8
     """How often each row of a block is drawn anew, on average."""
     steps_alone: int = 2
-    """The same of a block of one row, which nothing else has to make room for."""
+    """How often the row of a block of one is drawn anew: nothing else has to make room for it."""
     rows_a_turn: int = 600
     """Steps of one call into compiled code: some hundredths of a second."""
     neighbours: int = 4

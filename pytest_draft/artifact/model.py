@@ -63,7 +63,7 @@ class View:
     places: tuple[str, ...] = ()
     """Where all models of the file stand; empty where there is but one."""
     given: tuple[str, ...] = ()
-    """Those of them that were fitted before they were given to a model that fits copies of them."""
+    """Places of models that were fitted before they were given to a model that fits copies of them."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -22,7 +22,7 @@ class EnoughBits:
     anywhere: float = 20.0
     """An array is taken for a copy where chance makes it with a probability of at most 2 to the power of minus this."""
     in_order: float = 12.0
-    """The same for a column in the rows' order, such as one of 20 rows of zeros and ones, that is a file's only one."""
+    """Such a number for a column in the rows' order that is a file's only one, as of 20 rows of zeros and ones."""
 
 
 ENOUGH = EnoughBits()

@@ -43,7 +43,7 @@ class Order:
     topic: str
     """Of the events by which the worker informs the controller."""
     number: int
-    """Of this order among all of the topic."""
+    """Which of the topic's orders this is."""
     share: int | None = None
     """How many workers of one thread were started on this machine, to divide its memory and processors among; None
     where the worker has its own share, which its threads divide.

@@ -28,9 +28,9 @@ class Missed:
     checked: int
     """Thresholds that could be held against the rows."""
     inexact: int
-    """Of these, those that are not explained to the last bit."""
+    """Thresholds that are not explained to the last bit."""
     wrong: int
-    """Of these, those that are off by more than `ROUNDED`."""
+    """Thresholds that are off by more than `ROUNDED`."""
 
 
 def missed_splits(

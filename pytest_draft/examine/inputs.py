@@ -57,7 +57,7 @@ class Opened:
     given: object
     """The training data as they were given; None where there are none."""
     all_rows: TrainingData | None
-    """The same in the model's columns."""
+    """The training data as they were given, in the model's columns."""
     data: TrainingData | None
     """The rows of them that the model was trained on, with its own labels."""
     refused: Exception | None = None

@@ -15,7 +15,9 @@ INFORMED_SHARE = 0.5
 """Share of the time box after which it must be known what somebody gets who knows all other rows."""
 
 INFORMED_SHARE_OF_LARGE = 0.85
-"""The same of tables with numeric columns and more than `MOST_SWEPT` rows, where the attack would not use the rest."""
+"""`INFORMED_SHARE` of tables with numeric columns and more than `MOST_SWEPT` rows, whose attack would not use the
+rest.
+"""
 
 MOST_SWEPT = 10_000
 """Most rows with numeric columns over which the attack makes a sweep in a time box of a minute."""
@@ -27,7 +29,7 @@ LABELS_SHARE = 0.2
 """Share of the time box that it may take to find out what the file tells of labels: a second or two, mostly."""
 
 NUMERIC_SHARE = 0.55
-"""The same for numeric columns and at most `SMALL` rows, which are evaluated in no time."""
+"""Share of the time box for the attack on numeric columns and at most `SMALL` rows, which are evaluated in no time."""
 
 AUDIT_SHARE = 0.1
 """Share of the time box that the entropy audit may take where an attack follows it."""

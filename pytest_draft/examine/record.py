@@ -29,7 +29,7 @@ class FlowRecord:
 
     Parameters
     ----------
-    tell : callable or None
+    listener : callable or None
         Gets a `Progress` at each stage.
     keep : callable or None
         Gets the examination as it stands, at each call of `keep_known`.

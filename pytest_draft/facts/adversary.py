@@ -39,7 +39,7 @@ class Adversary:
     rows: int = 0
     """How many rows are known whole, drawn by the seed."""
     percent: float = 0.0
-    """The same, as a share of all rows in percent."""
+    """Which share of all rows is known whole, in percent."""
     informed: bool = False
     """Whether all rows but one are known."""
     size_unknown: bool = False

@@ -44,7 +44,7 @@ class Certificate:
     certain_cells: Bounds
     """Rows whose cell and class are in every consistent dataset, open attributes included."""
     certain_rows: Bounds
-    """Those of them whose cell holds a single feature vector."""
+    """Certain cells that hold a single feature vector, so that the row is certain as a whole."""
     guaranteed_overlap: Bounds
     """The fewest rows, as cell and class, that any consistent dataset shares with this one."""
     certain_vectors: Bounds

@@ -60,7 +60,7 @@ class Examination:
     cached: bool = False
     """Whether an earlier run has found it out."""
     shortfalls: tuple[str, ...] = ()
-    """Those of the reasons that say only that this attack stopped short, or used less than there is: they do not stand
+    """Reasons that say only that this attack stopped short, or used less than there is: they do not stand
     in the way where it is known how close anybody could get.
     """
     informed: Informed | None = None

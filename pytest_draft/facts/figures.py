@@ -66,7 +66,7 @@ class Individuals:
     differently. None without a row or an exact matching.
     """
     perfect_rows: int
-    """Of these, rows that are rebuilt perfectly."""
+    """How many of its rows are rebuilt perfectly."""
 
     def __post_init__(self) -> None:
         require_not_negative(error=self.error)
@@ -150,9 +150,9 @@ class Exact:
     values: int
     """Values of unknown numeric columns in the rows that were compared: all of the part, or a sample of many."""
     share: float
-    """Of these, how many are exact."""
+    """Share of the compared values that are exact."""
     split_half: float
-    """The same share where other rows like these are compared, in place of rebuilt ones."""
+    """Share of exact values where other rows like these are compared, in place of rebuilt ones."""
 
     def __post_init__(self) -> None:
         require_not_negative(values=self.values)

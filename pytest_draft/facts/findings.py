@@ -34,7 +34,7 @@ class Measure:
     of: Of
     """Which rows and columns."""
     on: str
-    """The same, with its scale, as it is written after a figure; empty for the whole."""
+    """Which rows, columns and scale, as it is written after a figure; empty for the whole."""
     rows: int
     """Rebuilt rows."""
     columns: int
@@ -168,7 +168,7 @@ class ColumnFigures:
     right: float
     """Share of its values that are right; numeric ones to within the tolerance of perfect rows."""
     split_half: float | None
-    """The same share where other rows like these are compared, in place of rebuilt ones; None without a baseline."""
+    """Share of its values that other rows like these have right, in place of rebuilt ones; None without a baseline."""
 
     def __post_init__(self) -> None:
         require_not_negative(error=self.error)

@@ -35,7 +35,7 @@ class Told:
     certain: int | None = None
     """Rows of which the file allows one class only; None where that is not known."""
     certain_gained: int | None = None
-    """Those of them that are not told without the file."""
+    """Of the rows that are `certain`, those that are not told without the file."""
     others: int = 0
     """Where these are the rows of one class: how many rows of other classes there are; else 0."""
     alarms: int = 0

@@ -27,7 +27,7 @@ class StructureFacts:
     alone: Between
     """Share of the training rows that are alone in a leaf of some tree."""
     alone_rows: tuple[int, int]
-    """The same as numbers of rows, the least and the most."""
+    """How many training rows are alone in a leaf of some tree, the least and the most."""
     disclosed_class: Between
     """Share of the rows of a tree that are in a leaf of one class, in the tree where it is the largest."""
 

@@ -63,7 +63,7 @@ class Given:
     table: object
     """The rows as they were given, in the order of fit."""
     data: TrainingData
-    """The same as the model saw them."""
+    """The rows as the model saw them."""
     note: str | None = None
     """How they were found, and how far the file confirms them; None where they were given so."""
     confirmed: bool = False

@@ -25,7 +25,7 @@ class Configured:
     policy: Policy
     """That is in force for it."""
     policy_of_items: Policy
-    """The same, with the comparison where an earlier report is given: by this its own items are judged."""
+    """The policy with the comparison, where an earlier report is given: by this its own items are judged."""
     adversaries: tuple[str, ...]
     """Who attacks: the command line's are added to an explicit policy's, and replace the default's."""
 

@@ -19,7 +19,7 @@ REPORT_TYPES = {
 """Types of reports, and the names of their files where none is given."""
 
 FLEET_TYPES = {"fleet-html": "draft-fleet.html", "fleet-json": "draft-fleet.json"}
-"""The same for reports with one row a model."""
+"""Types of reports with one row a model, and the names of their files where none is given."""
 
 _OPTIONS: tuple[tuple[str, str, str], ...] = (
     # name, type of the ini value, help

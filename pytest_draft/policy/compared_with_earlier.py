@@ -35,7 +35,7 @@ OF_ATTACKS = {"max_error_drop": 0.01, "max_perfect_rows_rise": 0, "max_singled_o
 """Allowances in force where a policy that judges an attack does not state them."""
 
 OF_AUDITS = {"max_entropy_reduction_rise": 0.01}
-"""The same of a policy that does without an attack."""
+"""Allowances in force where a policy that asks for no attack does not state them."""
 
 
 def check(compared: NowAndEarlier, thresholds: Thresholds) -> Outcome:

@@ -141,7 +141,7 @@ _OF_SLICE = {
     "singled_out_rows": "singled_out_rows",
     "unique_rows": "unique_rows",
 }
-"""The same of a slice that was measured."""
+"""Where each figure of a slice that was measured stands."""
 
 METRICS = tuple(_FOUND_IN)
 """Names in ``metrics``, always all of them."""

@@ -58,7 +58,7 @@ class Cell:
     key: str
     """Hash of all that its result depends on."""
     question: str
-    """The same without the code."""
+    """Hash of all that its result depends on but the code."""
     parameters: dict[str, Plain]
     files: dict[str, tuple[Path, str]]
     """Path and SHA-256 of each file, by argument."""

@@ -42,7 +42,7 @@ _DOUBLE = 1e-10
 """How far sums in double precision can be off, relative to what is added up: far more than they are."""
 
 _OF_TARGETS = 2.0**-22
-"""The same, where labels are no whole numbers: they are rounded to single precision."""
+"""How far sums can be off where labels are no whole numbers: these are rounded to single precision."""
 
 _WHOLE = 1e-8
 """How far a number of rows of a class can be off that follows from a leaf's value."""

@@ -24,7 +24,7 @@ _CLOSE = 1e-9
 """How far, relative to it, a weight in double precision may be off."""
 
 _CLOSE_SINGLE = 1e-6
-"""The same in single precision."""
+"""How far, relative to it, a weight in single precision may be off."""
 
 _DIGITS = 12
 """Decimals to which shares are rounded before they are told apart."""

@@ -36,7 +36,7 @@ MOST_IN_ONE = 64
 """Plain values without another reason in one dict, list or object: parameters, metrics, names."""
 
 MOST_IN_ALL = 192
-"""The same in the whole file: a model card with its metrics and versions has 20 to 60."""
+"""Plain values without another reason in the whole file: a model card with its metrics and versions has 20 to 60."""
 
 MOST_IN_ARRAY = 36
 """Numbers in one array: scores, a confusion matrix of six classes."""
@@ -53,7 +53,7 @@ MOST_LETTERS = 4_000
 """Letters of all texts without another reason, and of all that are parameters."""
 
 MOST_LETTERS_NOT_WORDS = 1_000
-"""The same of texts that do not read as words: a table of 300 rows and 4 columns, packed, is one of 4,400."""
+"""Letters of texts that do not read as words: a table of 300 rows and 4 columns, packed, is one of 4,400."""
 
 MOST_MODELS = 100
 """Objects in one list beside others; as many models of a file are judged."""

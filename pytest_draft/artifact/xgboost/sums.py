@@ -39,7 +39,7 @@ class Counted:
     n_rows: int | None
     """How many rows there are, where that can be told."""
     about: float
-    """The same, as far as it can."""
+    """How many rows there are, as far as that can be told."""
     trees: Sequence[Tree]
     """With numbers of rows where hessians are these; else as they were."""
     scale: float

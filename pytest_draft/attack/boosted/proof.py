@@ -25,7 +25,7 @@ _ENTRIES = 40_000_000
 """Coefficients that are written out."""
 
 _MOST_ENTRIES = 100_000_000
-"""The same where they are fewer equations than three for each kind that has rows."""
+"""Coefficients that are written out where they are fewer equations than three for each kind that has rows."""
 
 _BLOCK = 20_000
 """Kinds that are looked at side by side."""

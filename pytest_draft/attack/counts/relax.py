@@ -32,7 +32,7 @@ class RelaxParameters:
     least: float = 1e-9
     """Expected counts are taken as at least so large before something is divided by them."""
     tiny: float = 1e-200
-    """The same for masses and their sums."""
+    """Masses and their sums are taken as at least so large before something is divided by them."""
     fastest: float = 10.0
     """Most times that a mass is taken as having grown in the last step."""
 

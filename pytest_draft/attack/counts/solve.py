@@ -70,7 +70,7 @@ class ByRow:
     sure: bool = False
     """Whether the counts determine nearly all rows, so that a longer search is not worth it."""
     rich: bool = False
-    """The same for a dataset that meets all counts (`Believed.rich`)."""
+    """Whether a longer search is not worth it for a dataset that meets all counts (`Believed.rich`)."""
 
 
 def fits(problem: Problem) -> bool:

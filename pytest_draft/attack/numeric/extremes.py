@@ -51,7 +51,7 @@ class Extremes:
     decodable: int
     """Number of nodes with a random threshold."""
     decoded: int
-    """Of these, those with both extremes."""
+    """Number of nodes with a random threshold whose two extremes are both known."""
 
     def __repr__(self) -> str:
         return f"Extremes({self.decoded:,} of {self.decodable:,} decoded)"

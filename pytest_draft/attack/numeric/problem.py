@@ -39,7 +39,7 @@ _REPLAY_SHARE = 0.7
 left to search."""
 
 _SHARE = 0.3
-"""The same of telling labels from the counts, and of telling rows by their targets."""
+"""Share of the time that is left for telling labels from the counts, and for telling rows by their targets."""
 
 _MOST_EXCHANGED = 500
 """Most rows of which every two are tried with each other's labels."""

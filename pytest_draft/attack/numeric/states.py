@@ -133,7 +133,7 @@ def states_of(forest: Forest, domain: Domain, known_values: Mapping[int, FloatAr
 
     Parameters
     ----------
-    told : mapping of int to ndarray of float64
+    known_values : mapping of int to ndarray of float64
         By column, values that are known to occur.
     points : bool
         Whether few decimals are states each; else only intervals are.
