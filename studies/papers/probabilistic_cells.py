@@ -25,13 +25,13 @@ from typing import Literal, TypeAlias
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pytest_draft.audit.parts import ModelParts, parts_of
 from sklearn.model_selection import train_test_split
 from sklearn.utils.random import sample_without_replacement
 
 from pytest_draft.artifact.forest import Tree
 from pytest_draft.artifact.rules.rule_list import RuleList
 from pytest_draft.attack.descent import leaf_positions
+from pytest_draft.audit.entropy import ModelParts, parts_of
 from pytest_draft.domain import Domain, declared, infer
 from pytest_draft.errors import DataError, one_line
 from pytest_draft.timebox import TimeBox
