@@ -164,8 +164,8 @@ def test_an_entry_with_another_number_in_it_is_ignored(project, judge):
     judge()
     (entry,) = entries(project)
     text = entry.read_text()
-    assert '"perfect_rows": 40' in text
-    entry.write_text(text.replace('"perfect_rows": 40', '"perfect_rows": 4'))
+    assert '"perfect": {"lower": 40' in text
+    entry.write_text(text.replace('"perfect": {"lower": 40', '"perfect": {"lower": 4'))
     assert judge() == 1
 
 

@@ -12,6 +12,7 @@ from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.figures import Baseline, Distance
 from pytest_draft.facts.findings import Findings, Measure
 from pytest_draft.facts.informed import Informed, InformedColumn, InformedSlice
+from pytest_draft.facts.slices import SliceFigures
 from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.verdict import judge
 from pytest_draft.report.document import document, merged
@@ -73,7 +74,9 @@ def reported(
         ideal=ideal,
         informed=informed,
     )
-    findings = filled(Findings, measures=(whole, filled(Measure), filled(Measure)), ambiguity=found)
+    parts = filled(Measure, of="fully_determined", scale="range"), filled(Measure, of="everything", scale="rank")
+    slices = filled(SliceFigures, on=""), filled(SliceFigures, on=""), filled(SliceFigures)
+    findings = filled(Findings, measures=(whole, *parts), slices=slices, ambiguity=found, certain_unique=Bounds(1, 2))
     examination = filled(Examination, findings=findings, informed=informed, reasons=(), shortfalls=())
     result = result_of(examination, judge(examination, POLICY), POLICY)
     for check in result["checks"]:
