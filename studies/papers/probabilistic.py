@@ -32,7 +32,7 @@ def cells(part: str) -> Cells:
     names, seeds, supports, depths, limit = {
         "quick": (("compas",), 1, (0.05,), "1 2 3", 10.0),
         "cut": (NAMES, 2, (0.01, 0.03, 0.05), _DEPTHS, 30.0),
-        "all": (NAMES, 5, (0.01, 0.02, 0.03, 0.04, 0.05), _DEPTHS, 600.0),
+        "all": (NAMES, 5, (0.01, 0.02, 0.03, 0.04, 0.05), _DEPTHS, 30.0),
     }[part]
     return [
         {"data": name, "learner": learner, "seed": seed, "support": support, "depths": depths, "limit": limit}
