@@ -72,5 +72,6 @@ def released(pytester):
     table["income"] = random.integers(0, 2, 60)
     forest = RandomForestClassifier(n_estimators=3, max_depth=1, random_state=0)
     joblib.dump(forest.fit(table.drop(columns="income"), table["income"]), pytester.path / "model.joblib")
-    table.to_csv(pytester.path / "train.csv", index=False)
+    for name in ("train.csv", "people.csv"):
+        table.to_csv(pytester.path / name, index=False)
     return pytester

@@ -45,7 +45,7 @@ RUN_BELOW = {
     "how-to/policies": {"bash": 1, "toml": 4},
     "how-to/private-forests": {"python": 1, "bash": 1},
     "how-to/registry": {"bash": 1, "toml": 1, "yaml": 1},
-    "how-to/training-data": {"sh": 3, "python": 2},
+    "how-to/training-data": {"sh": 4, "python": 2},
     "how-to/trees-and-rule-lists": {"toml": 1},
     "README": {"bash": 2},
 }

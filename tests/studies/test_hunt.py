@@ -109,7 +109,7 @@ def test_rules_that_always_pass_are_contradicted_by_the_figures(leaking, leak, m
     found = list(by_figures(Triple(leaking, policy), leak))
     assert {one.by for one in found} == {"a subgroup", "strangers", "nothing guessed"}
     assert all(one.clear for one in found)
-    for name in ("reconstruction-error", "perfect-rows", "determined-rows", "given-all-other-rows"):
+    for name in ("reconstruction-error", "perfect-rows", "determined-rows", "given-all-other-rows", "label-told"):
         blind = replace(RULES[name], check=lambda *_: Outcome("passed", "blind"), bounds=None)
         monkeypatch.setitem(RULES, name, blind)
     hunted = judged(Triple(leaking, policy))
@@ -173,7 +173,7 @@ def test_what_the_gate_calls_an_internal_error_is_told_of_any_verdict(leaking, m
 def test_a_hunt_is_resumed_where_it_was_interrupted(monkeypatch, tmp_path, capsys):
     asked = []
 
-    def hunted(seed, number, seconds):
+    def hunted(seed, number, *_):
         asked.append(number)
         if number == 2 and len(asked) == 3:
             raise KeyboardInterrupt
@@ -195,7 +195,7 @@ def test_contradictions_are_told_with_what_repeats_them(monkeypatch, tmp_path, c
     monkeypatch.setattr(
         hunt,
         "hunted",
-        lambda seed, number, seconds: replace(
+        lambda seed, number, *_: replace(
             PASSED, seed=seed, number=number, contradictions=(against,) * (number == 1), bugs=("x",) * (number == 2)
         ),
     )
