@@ -91,11 +91,6 @@ class SingleValues:
     def __post_init__(self) -> None:
         require_shares(share=self.share, others=self.others)
 
-    @property
-    def beyond_others(self) -> float:
-        """The share that stands in the file of what other rows like these would not meet."""
-        return 0.0 if self.share <= self.others else (self.share - self.others) / (1.0 - self.others)
-
 
 @dataclass(frozen=True)
 class StoredFacts:
