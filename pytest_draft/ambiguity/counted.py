@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from pytest_draft.ambiguity.gaps import were_moved
+from pytest_draft.ambiguity.gaps import were_rewritten
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.forest.nodes import ForestNodes
@@ -137,7 +137,7 @@ def seen_by_all(
     ]
     asked = np.isfinite(splits.threshold) & np.isin(splits.feature, columns) & ~np.concatenate(of_repeats)
     counted = replace(counted, trees=tuple(replace(t, no_midpoint=np.ones(t.n_nodes, bool)) for t in counted.trees))
-    if were_moved(forest, columns, rows):
+    if were_rewritten(forest, columns, rows):
         return SeenByAll(replace(counted, gaps=_by_column(splits, asked), moved=True))
     if forest.splitter == "random" and asked.any():
         if drawn:

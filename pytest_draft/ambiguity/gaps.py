@@ -20,8 +20,8 @@ from pytest_draft.domain import Domain
 def thresholds_only_mark_gaps(forest: Forest, domain: Domain, rows: Rows) -> bool:
     """Return whether every threshold on a numeric column is the shortest decimal between the two values next to it.
 
-    Where values lie close together on a grid, such as whole years, the middle of two of them can be that decimal. So
-    one of them at least, where there are any, must be the middle of no two values.
+    On a grid such as whole years, that decimal can also be the middle of two values. So at least one threshold must be
+    the middle of no two values, unless there are no thresholds.
 
     Parameters
     ----------
@@ -30,11 +30,11 @@ def thresholds_only_mark_gaps(forest: Forest, domain: Domain, rows: Rows) -> boo
     """
     numeric = [attribute.columns[0] for attribute in domain.attributes if attribute.kind == "numeric"]
     tested = any(np.isin(tree.feature, numeric).any() for tree in forest.trees)
-    return not tested or were_moved(forest, numeric, rows)
+    return not tested or were_rewritten(forest, numeric, rows)
 
 
-def were_moved(forest: Forest, columns: Sequence[int], rows: Rows) -> bool:
-    """Return whether thresholds on some columns are the shortest decimals of gaps, and one at least is no midpoint."""
+def were_rewritten(forest: Forest, columns: Sequence[int], rows: Rows) -> bool:
+    """Return whether all thresholds on these columns are shortest decimals of gaps, and at least one is no midpoint."""
     rewritten = False
     for column in columns:
         parts = [tree.threshold[(tree.left >= 0) & (tree.feature == column)] for tree in forest.trees]
@@ -46,6 +46,8 @@ def were_moved(forest: Forest, columns: Sequence[int], rows: Rows) -> bool:
         for threshold, place in zip(thresholds.tolist(), above.tolist(), strict=True):
             if not is_shortest(float(values[place - 1]), float(values[place]), threshold):
                 return False
-            slack = ROUNDING * float(np.abs(values[[0, -1]]).max())
-            rewritten = rewritten or not partners(values[:place], values[place:], threshold, slack)[1].any()
+            if not rewritten:
+                slack = ROUNDING * float(np.abs(values[[0, -1]]).max())
+                _, is_midpoint = partners(values[:place], values[place:], threshold, slack)
+                rewritten = not is_midpoint.any()
     return rewritten
