@@ -21,7 +21,7 @@ from pytest_draft.arrays import FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.groups import KnownRows
-from pytest_draft.attack.informed.raking import chosen, counted, raked, rounded
+from pytest_draft.attack.informed.raking import leaf_sums, raked, repeated, rounded
 from pytest_draft.domain import Domain
 from pytest_draft.evaluate.comparison import Comparison
 from pytest_draft.facts.informed import OtherPeople
@@ -179,7 +179,7 @@ def _guessed(
         times = drawn / drawn.mean()
         there, here = leaf_positions(tree, columns), leaf_positions(tree, own)
         leaves.append(there.astype(np.int64))
-        sums.append(counted(here.astype(np.int64), mine, times, len(tree.leaves)))
+        sums.append(leaf_sums(here.astype(np.int64), mine, times, len(tree.leaves)))
         noise.append(float(np.mean((times - 1) ** 2)))
     frequency = weight.astype(np.float64)
     order = np.lexsort([rng.random(len(rows)), label, *leaves[-1:]])
@@ -196,7 +196,7 @@ def _rounded_both(rows: Rows, frequency: FloatArray, n_rows: int, order: IntArra
     (identity,) = row_identities(rows)
     _, first, kind = np.unique(identity, return_index=True, return_inverse=True)
     whole = rounded(np.bincount(kind.reshape(-1), frequency).astype(np.float64), n_rows)
-    return chosen(rows[first], whole), chosen(rows, rounded(frequency, n_rows, order))
+    return repeated(rows[first], whole), repeated(rows, rounded(frequency, n_rows, order))
 
 
 def _people(domain: Domain, everyone: KnownRows, number: int, rng: np.random.Generator) -> tuple[Rows, IntArray]:

@@ -1,10 +1,10 @@
-"""Other people's rows, reweighted until they give what a file says of its own: in go rows and sums, out come weights.
+"""Reweights other people's rows until they sum up to what a file says of its own rows.
 
-Somebody who knows the population, and nobody's row in the file, takes other people's rows for as likely as they are
-frequent. The file says how many rows of each class lie in each leaf, or what their targets sum to. The most likely
-frequencies behind such sums are those of a normal distribution with the mean and the covariance of a sample, given the
-sums: one linear system, whatever rows sum up to. (Raking, or iterative proportional fitting, solves the same for counts
-that are exact: Deming and Stephan, Annals of Mathematical Statistics 1940. This solves it for draws, too.)
+Somebody who knows the population, and nobody's row in the file, expects each kind of row as often as other people have
+it. The file says how many rows of each class lie in each leaf, or what their targets sum to. Given these sums, the most
+likely frequencies are those of a normal distribution with the mean and the covariance of a sample: one linear system.
+(Raking, or iterative proportional fitting, solves the same for counts that are exact: Deming and Stephan, Annals of
+Mathematical Statistics 1940. This also solves it for rows that were drawn at random.)
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def raked(
     sums: Sequence[FloatArray],
     noise: FloatArray,
 ) -> FloatArray:
-    """Return how many rows of each kind there are, in expectation, given what the rows of each leaf sum to.
+    """Return the expected number of rows of each kind, given what the rows of each leaf sum to.
 
     Parameters
     ----------
@@ -41,10 +41,9 @@ def raked(
     n_rows : int
         Rows behind the sums.
     sums : sequence of ndarray of float64, shape (n_leaves, n_values)
-        By tree. Of draws, those of one draw a row, on average.
+        By tree. Where rows were drawn at random, scaled to an average of one draw of each row.
     noise : ndarray of float64, shape (n_trees,)
-        How much the draws of a tree vary: the mean square of how far the number of a row's draws is from 1; 0 where
-        each tree saw each row once.
+        By tree, how much the draws vary: the mean of (draws of a row - 1) squared; 0 where it saw each row once.
 
     Returns
     -------
@@ -54,11 +53,11 @@ def raked(
     share = weight / weight.sum()
     tables, observed, of_tree = [], [], []
     kinds = np.arange(len(share))
-    for t, (leaf, told) in enumerate(zip(leaves, sums, strict=True)):
-        for value, column in zip(values.T, told.T, strict=True):
-            tables.append(sparse.csr_array((value, (leaf, kinds)), shape=(len(told), len(share))))
+    for t, (leaf, given) in enumerate(zip(leaves, sums, strict=True)):
+        for value, column in zip(values.T, given.T, strict=True):
+            tables.append(sparse.csr_array((value, (leaf, kinds)), shape=(len(given), len(share))))
             observed.append(column)
-            of_tree.append(np.full(len(told), t))
+            of_tree.append(np.full(len(given), t))
     table, tree = sparse.vstack(tables).tocsr(), np.concatenate(of_tree)
     weighted = table.multiply(share).tocsr()
     mean = weighted.sum(axis=1)
@@ -67,9 +66,9 @@ def raked(
     scale = np.where(scale > 1, scale, 1.0)
     covariance += noise[tree][:, None] * covariance * (tree[:, None] == tree)
     covariance += np.diag(_LEAST_VARIANCE * scale**2)
-    surprise = (np.concatenate(observed) - n_rows * mean) / scale
-    solved = linalg.solve(covariance / np.outer(scale, scale), surprise, assume_a="pos") / scale
-    shift = table.T @ solved
+    excess = (np.concatenate(observed) - n_rows * mean) / scale
+    multiplier = linalg.solve(covariance / np.outer(scale, scale), excess, assume_a="pos") / scale
+    shift = table.T @ multiplier
     frequency: FloatArray = np.maximum(n_rows * share * (1 + shift - share @ shift), 0.0)
     return frequency
 
@@ -82,8 +81,9 @@ def rounded(frequency: FloatArray, n_rows: int, order: IntArray | None = None) -
     frequency : ndarray of float64, shape (n_kinds,)
         Not negative, and not all zero.
     order : ndarray of int64, shape (n_kinds,), or None
-        Kinds that stand in for each other follow each other there: where each has less than a row, every so many get
-        one, so that groups of kinds keep their size. None gives the remaining rows to the largest remainders.
+        The kinds, with similar ones next to each other. Rows are given out along this order whenever the frequencies so
+        far add up to one more, so that a group of neighbours keeps its size even if each of them has less than a row.
+        None gives the remaining rows to the largest remainders.
     """
     exact = frequency * (n_rows / frequency.sum())
     if order is not None:
@@ -98,13 +98,13 @@ def rounded(frequency: FloatArray, n_rows: int, order: IntArray | None = None) -
     return whole
 
 
-def counted(leaf: IntArray, values: FloatArray, times: FloatArray, n_leaves: int) -> FloatArray:
+def leaf_sums(leaf: IntArray, values: FloatArray, times: FloatArray, n_leaves: int) -> FloatArray:
     """Return what rows sum to in each leaf, shape (n_leaves, n_values)."""
     columns = [np.bincount(leaf, value * times, minlength=n_leaves) for value in values.T]
     return np.column_stack(columns)
 
 
-def chosen(rows: Rows, number: IntArray) -> Rows:
-    """Return each kind of row as often as it is counted, shape (n_rows, n_columns)."""
-    repeated: Rows = np.repeat(rows, number, axis=0)
-    return repeated
+def repeated(rows: Rows, number: IntArray) -> Rows:
+    """Return each kind of row so many times, shape (n_rows, n_columns)."""
+    copies: Rows = np.repeat(rows, number, axis=0)
+    return copies
