@@ -1,4 +1,4 @@
-"""The end of a run: in go the records of its test reports, out come the written reports and the table."""
+"""The end of a run: joins the records of its test reports, writes the reports and shows the table."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from pytest_draft.report.result import Result
 from pytest_draft.report.standings import standing, stops, unjudged
 
 MOST_SHOWN = 40
-"""Results that the terminal shows, the gravest; of a run with more, reports tell all."""
+"""The terminal shows at most so many results, the gravest first; the reports hold all of them."""
 
 MOST_OF_A_CHANGE = 10
-"""Models that the terminal names for each way in which they can have changed."""
+"""The terminal names at most so many models for each kind of change."""
 
 EXTRA = "extra"
 """The key of a report under which a project's hooks can add something."""
@@ -50,7 +50,7 @@ class Records:
 
     def __init__(self) -> None:
         self._merged = MergedResults()
-        self.done: set[tuple[str, str, str]] = set()  # artifact, rule and adversary of each planned check that was run
+        self.done: set[tuple[str, str, str]] = set()  # (artifact, rule, adversary) of each planned check that was run
         self.own_items: set[str] = set()  # addresses of checks of the models' own items
 
     def __bool__(self) -> bool:
@@ -85,19 +85,19 @@ class Summary:
     report: dict[str, Any]
     """The whole report, plain."""
     fleet: Fleet
-    """What is to be said of all models, plain."""
+    """How all models stand, and how each changed since the earlier report; plain."""
     explanation: str | None
     """Shown last, for the demo."""
     refused: str | None = None
-    """What a hook did to the report that it may not do; then nothing of it is in there."""
+    """Why a hook's change of the report was refused; the report then holds nothing of it. None if none was refused."""
     fails: bool = False
     """Whether checks that were not run fail the run, or a model of which no check that counts could be made."""
     shown_as_failures: frozenset[str] = frozenset()
-    """Addresses of the items whose checks are told among pytest's failures."""
+    """Addresses of the items that pytest shows as failures, with all that is to be said of their checks."""
     wrap: int | None = None
     """Columns of the terminal that sentences are broken for; None where there is none."""
     changed: tuple[str, ...] = ()
-    """Files that became others while they were judged."""
+    """Files that changed while they were judged."""
     not_written: dict[Path, str] = field(default_factory=dict)
     """Reports that could not be written, and why."""
 
@@ -124,12 +124,12 @@ class Summary:
         undecide_partial(results, {(check.artifact, check.adversary) for check in missing}, records.own_items)
         changed = undecide_changed(results, records.own_items)
         report, refused = _updated(config, document(results, not_run, _version()))
-        of_models = fleet(report, [check.artifact for check in missing], session.earlier)
+        models = fleet(report, [check.artifact for check in missing], session.earlier)
         settings = session.settings
         fails = bool(not_run) and (settings.strict or (bool(missing) and not settings.allow_not_run))
         fails |= any(unjudged(one) and not one["policy"]["allow_inconclusive"] for one in results)
         return cls(
-            session, with_hash(report), of_models, explanation, refused, fails, shown_as_failures, wrap, tuple(changed)
+            session, with_hash(report), models, explanation, refused, fails, shown_as_failures, wrap, tuple(changed)
         )
 
     def finish(self, exitstatus: int) -> int:
@@ -163,12 +163,12 @@ class Summary:
         for result in results:
             decided = sentences.decided(result)
             first = [sentences.decision(result), *([decided] if decided else [])]
-            said = [*first, *sentences.figures(result), *_sentences(result, self.shown_as_failures, mixed)]
+            said = [*first, *sentences.figures(result), *check_lines(result, self.shown_as_failures, mixed)]
             about = f"{one_line(result['artifact']['path'])} (adversary {result['adversary']}):"
             self._write(terminal, [about, *said] if said else [], "  ")
-        for part in _of_fleet(self.fleet):
+        for part in fleet_lines(self.fleet):
             self._write(terminal, part, "  ")
-        self._write(terminal, list(self._of_run()))
+        self._write(terminal, list(self._run_lines()))
         if self.explanation:
             terminal.line("")
             terminal.line(self.explanation)
@@ -181,11 +181,11 @@ class Summary:
             for line in wrapped(sentence, self.wrap, indent if i else ""):
                 terminal.line(line)
 
-    def _of_run(self) -> Iterator[str]:
+    def _run_lines(self) -> Iterator[str]:
         """Yield what is to be said of the whole run."""
         if not_run := self.report["not_run"]:
             more = f" and {len(not_run) - MOST_SHOWN:,} more" if len(not_run) > MOST_SHOWN else ""
-            yield f"{_of_not_run(not_run, self)}: {', '.join(not_run[:MOST_SHOWN])}{more}"
+            yield f"{_what_follows(not_run, self)}: {', '.join(not_run[:MOST_SHOWN])}{more}"
         manifest = self.session.settings.manifest
         if manifest is not None and manifest.passed_over:
             linked = [path for path in manifest.passed_over if path.is_dir()]
@@ -205,8 +205,8 @@ class Summary:
             yield f"{kind} report: {self.session.shown(path)}" + (f" was not written ({problem})" if problem else "")
 
 
-def _of_not_run(not_run: Sequence[str], summary: Summary) -> str:
-    """Say what follows from checks that did not run, and how to allow it where that can be allowed."""
+def _what_follows(not_run: Sequence[str], summary: Summary) -> str:
+    """Say what follows from checks that did not run, and the setting that allows them, if there is one."""
     were = f"{sentences.counted(len(not_run), 'check')} {'was' if len(not_run) == 1 else 'were'} not run"
     if summary.report["verdict"] == "failed":
         return were
@@ -243,8 +243,8 @@ def _rendered(kind: str, report: dict[str, Any]) -> str:
     return text
 
 
-def _of_fleet(fleet: Fleet) -> Iterator[list[str]]:
-    """Yield how many models stand how, where there are several, and what became of them since the earlier report."""
+def fleet_lines(fleet: Fleet) -> Iterator[list[str]]:
+    """Yield how many models have each verdict, if there are several, and how each changed since the earlier report."""
     counts, changes = fleet["counts"], fleet["changes"]
     if len(fleet["models"]) > 1:
         yield [f"{len(fleet['models']):,} models: " + ", ".join(f"{counts[one]:,} {one}" for one in VERDICTS)]
@@ -265,18 +265,18 @@ def _of_fleet(fleet: Fleet) -> Iterator[list[str]]:
             for model in models[:MOST_OF_A_CHANGE]
         ]
         if len(models) > MOST_OF_A_CHANGE:
-            so = "another file, data or policy, or fewer adversaries" if change == "unchanged" else MEANINGS[change]
-            lines.append(f"and {len(models) - MOST_OF_A_CHANGE:,} more: {so}")
+            what = "another file, data or policy, or fewer adversaries" if change == "unchanged" else MEANINGS[change]
+            lines.append(f"and {len(models) - MOST_OF_A_CHANGE:,} more: {what}")
     if fleet["gone"]:
         lines.append(f"gone: {listed([model['path'] for model in fleet['gone']], MOST_OF_A_CHANGE)}")
     yield lines
 
 
-def _sentences(result: dict[str, Any], shown_as_failures: Collection[str], mixed: bool) -> list[str]:
-    """Return what was crossed, check by check; and once, why the rest is inconclusive.
+def check_lines(result: dict[str, Any], shown_as_failures: Collection[str], mixed: bool) -> list[str]:
+    """Return a sentence for each check that crossed a threshold; and once, why the others are inconclusive.
 
-    Of items that are shown as failures, all is said there. Where checks are `mixed`, as not all were asked for by the
-    same policy or marker, each says whose it is.
+    Nothing is repeated of items that are shown as failures. Where checks are `mixed`, because several policies or
+    markers asked for them, each names the one that asked.
     """
     lines, reasons, left_out = [], result["reasons"], dict[str, list[str]]()
     if markers := failing_markers(result):

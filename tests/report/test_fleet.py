@@ -12,7 +12,7 @@ from html import unescape
 import pytest
 from jsonschema import Draft202012Validator
 
-from pytest_draft.plugin.summary import _of_fleet
+from pytest_draft.plugin.summary import fleet_lines
 from pytest_draft.report import fleet_html, json_report
 from pytest_draft.report.canonical import with_hash
 from pytest_draft.report.earlier_report import read_earlier
@@ -273,7 +273,7 @@ def test_a_model_is_not_better_because_an_adversary_is_left_out(report, earlier,
     found = model(valid(fleet(report, [], before)), "quiet")
     assert (found["verdict"], found["change"], found["adversaries_left"]) == ("passed", change, ["published"])
     assert "the adversary published is left out" in story(found)
-    (told,) = [line for line in list(_of_fleet(fleet(report, [], before)))[1] if "quiet" in line]
+    (told,) = [line for line in list(fleet_lines(fleet(report, [], before)))[1] if "quiet" in line]
     assert told.endswith("the adversary published is left out")
 
 

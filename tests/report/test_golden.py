@@ -16,7 +16,7 @@ from jsonschema import Draft202012Validator
 
 from made_up_reports import AMBIGUITY, INFORMED, reported
 from pytest_draft.facts.ambiguity import Ideal
-from pytest_draft.plugin.summary import _of_fleet, _sentences
+from pytest_draft.plugin.summary import check_lines, fleet_lines
 from pytest_draft.plugin.table import table
 from pytest_draft.policy.rule import NotApplicable
 from pytest_draft.report import annotations, document, fleet_html, html, intoto, markdown, sarif, sentences
@@ -32,8 +32,8 @@ def terminal(report: dict) -> str:
     for result in report["results"]:
         first = (sentences.decision(result), sentences.decided(result), *sentences.figures(result))
         lines += ["", f"{result['artifact']['path']}:"]
-        lines += [f"  {line}" for line in (*filter(None, first), *_sentences(result, (), mixed=False))]
-    for part in _of_fleet(fleet(report, [])):
+        lines += [f"  {line}" for line in (*filter(None, first), *check_lines(result, (), mixed=False))]
+    for part in fleet_lines(fleet(report, [])):
         lines += ["", *part]
     return "\n".join(lines) + "\n"
 

@@ -7,7 +7,7 @@ import json
 import pytest
 from jsonschema import Draft202012Validator
 
-from pytest_draft.plugin.summary import _sentences
+from pytest_draft.plugin.summary import check_lines
 from pytest_draft.policy.rule import NotApplicable
 from pytest_draft.report import annotations, document, fleet_html, intoto, sentences, standings
 from pytest_draft.report.canonical import with_hash
@@ -47,7 +47,7 @@ def test_a_model_of_which_no_check_could_be_made_has_not_passed(all_left_out):
     predicate = intoto.predicate(all_left_out)
     assert (predicate["result"], len(predicate["failedTests"])) == ("FAILED", 3)
     assert len(annotations.annotations(all_left_out)) == 1
-    assert "no check that counts could be made, which is no pass" in _sentences(all_left_out["results"][0], (), False)
+    assert "no check that counts could be made, which is no pass" in check_lines(all_left_out["results"][0], (), False)
     all_left_out["results"][0]["policy"]["allow_inconclusive"] = True
     predicate = intoto.predicate(all_left_out)
     assert (predicate["result"], len(predicate["warnedTests"])) == ("WARNED", 3)
