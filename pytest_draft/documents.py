@@ -45,7 +45,7 @@ def _is_finite_number(checker: TypeChecker, value: object) -> bool:
 
 
 def _unique_items(_: object, wanted: bool, value: Any, __: object) -> Iterator[ValidationError]:
-    """Yield what is there twice; the library's own check takes the square of their number where types are mixed."""
+    """Yield an item that is there twice; the library's own check takes quadratic time where types are mixed."""
     if not wanted or not isinstance(value, list):
         return
     count = Counter(json.dumps(item, sort_keys=True, default=str) for item in value)
@@ -72,7 +72,7 @@ def toml(text: str) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        In one line, with the position, where it is not valid TOML, or nested deeper than any such document is.
+        In one line: where it is not valid TOML, with the position; or where it is nested too deep.
     """
     try:
         return shallow_toml(text)
@@ -83,17 +83,17 @@ def toml(text: str) -> dict[str, Any]:
 
 
 class NestedError(ValueError):
-    """A document is nested so deep that whoever walks through it would fail. The text quotes nothing of it."""
+    """A document is nested too deep for a program that walks through it. The message quotes nothing of it."""
 
 
 def shallow_toml(text: str) -> dict[str, Any]:
-    """Return the content of a TOML text that is not nested deeper than documents of people are.
+    """Return the content of a TOML text, as `toml` does, but leave the parser's error to the caller.
 
     Raises
     ------
     NestedError
     ValueError
-        Of the parser, where it is not valid TOML.
+        The parser's own, which can quote the text, where it is not valid TOML.
     """
     if _MANY_PARTS.search(_QUOTED.sub("q", text)):
         raise NestedError(f"a key of more than {_MOST_PARTS} parts: name each table by a key of a few parts")
@@ -115,7 +115,7 @@ def shallow_toml(text: str) -> dict[str, Any]:
     raise NestedError(too_deep)
 
 
-def violations(content: object, schema: str, text: str, apart: Collection[str] = ()) -> list[str]:
+def violations(content: object, schema: str, text: str, own_texts: Collection[str] = ()) -> list[str]:
     """Return all that is wrong with a document by a schema, each with its key and line.
 
     Parameters
@@ -126,8 +126,8 @@ def violations(content: object, schema: str, text: str, apart: Collection[str] =
         Name of the schema's file among the shipped.
     text : str
         The TOML that it was parsed from; empty for no lines.
-    apart : collection of str
-        Keys of the top level whose texts' patterns are not looked at: whoever asks knows better what is wrong.
+    own_texts : collection of str
+        Top-level keys whose texts the caller checks itself, with better messages: their patterns are skipped.
     """
     shipped = {path.name: json.loads(path.read_text(encoding="utf-8")) for path in rules_folder().glob("*.schema.json")}
     registry: Registry[Any] = Registry()
@@ -135,12 +135,12 @@ def violations(content: object, schema: str, text: str, apart: Collection[str] =
     validator = _Validator(shipped[schema], registry=registry, format_checker=FormatChecker(["date"]))
     first = islice(validator.iter_errors(content), _MOST_ERRORS)
     errors = sorted(first, key=lambda error: list(map(str, error.path)))
-    errors = [one for one in errors if one.validator != "pattern" or one.absolute_path[0] not in apart]
+    errors = [one for one in errors if one.validator != "pattern" or one.absolute_path[0] not in own_texts]
     return all_located([problem for error in errors for problem in _problems(error)], text)
 
 
 def _problems(error: ValidationError) -> Iterator[Problem]:
-    """Yield what a schema finds wrong in one place; of a key that it does not know, what there is besides."""
+    """Yield what a schema finds wrong in one place; for an unknown key, with the keys that there are."""
     keys = list(error.absolute_path)
     if error.validator != "additionalProperties" or error.validator_value is not False:
         yield error.message, keys
@@ -152,7 +152,7 @@ def _problems(error: ValidationError) -> Iterator[Problem]:
 
 
 def all_located(problems: Sequence[Problem], text: str) -> list[str]:
-    """Return what is wrong, each as `located`, and where it is very much the number of what is left out.
+    """Return the first problems, each as `located`, and how many more there are.
 
     Parameters
     ----------
