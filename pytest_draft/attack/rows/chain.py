@@ -1,6 +1,6 @@
-"""One Markov chain of datasets: sweeps change its rows, and it keeps samples of the posterior.
+"""One Markov chain of datasets: it holds one dataset at a time, and each sweep draws its values and labels anew.
 
-`RowChain(problem, start, seed).sweep(n, 1.0, 1.0)` is a Markov chain of the posterior itself, from any start.
+With both temperatures 1, as in `RowChain(problem, start, seed).sweep(n, 1.0, 1.0)`, it samples the posterior.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ Dataset = tuple[Int32Array, IntArray]
 """Indices of values, shape (n_rows, n_attributes), and of labels, shape (n_rows,)."""
 
 GO_ON: Flag = np.zeros(1, dtype=np.uint8)
-"""A flag that nobody raises."""
+"""A stop flag that nobody raises."""
 
 
 class RowChain:
-    """One dataset that sweeps change.
+    """The dataset of a chain. It has a slot for each row that there can be (`RowProblem`); some may be empty.
 
     Parameters
     ----------
     start : Dataset or int
-        A dataset, those rows included that the adversary knows, in the order of the slots; or how many rows there are
-        at first, their unknown values drawn evenly. Rows that the adversary knows are there in any case.
+        The first dataset, in the order of the slots and with the rows that the adversary knows; or its number of rows,
+        whose unknown values are then drawn evenly. The rows that the adversary knows are always there.
     log_prior : ndarray of float64, shape (n_classes, n_values)
-        As in `Mixture`: in place of the mixture.
+        Of each value by class; replaces the prior that `Mixture` learns from the rows. Empty for none.
     """
 
     def __init__(
@@ -41,8 +41,8 @@ class RowChain:
         self._problem, self._model = problem, problem.model
         self._rng = np.random.default_rng(list(seed))
         self._log_prior = log_prior
-        self._rows = self._started(start)
-        self._counts, self._mixture = self._counted()
+        self._rows = self._initial_rows(start)
+        self._counts, self._mixture = self._counts_and_mixture()
 
     @property
     def dataset(self) -> Dataset:
@@ -61,16 +61,16 @@ class RowChain:
         return self._model.total(self._counts.rows)
 
     def sweep(self, n_sweeps: int, hot: float, cold: float, *, fixed: bool = False, stop: Flag = GO_ON) -> None:
-        """Draw each value and label of each row anew so many times, cooling.
+        """Draw each value and label of each row anew, `n_sweeps` times, while the temperature falls.
 
         Parameters
         ----------
         hot, cold : float
             First and last temperature of the likelihood; 1 is that of the posterior.
         fixed : bool
-            Whether the number of rows stays as it is.
+            Whether to keep the number of rows.
         stop : ndarray of uint8, shape (1,)
-            Ends it where it is raised.
+            Once it is set, by another thread, the sweeps end.
         """
         n_known = int((~self._rows.removable).sum())
         least, most = (size - n_known for size in self._problem.n_rows)
@@ -89,15 +89,15 @@ class RowChain:
         )  # fmt: skip
 
     def resize(self, size: int) -> None:
-        """Empty or fill slots, by chance, until there are so many rows."""
+        """Empty or fill slots, drawn at random, until the dataset has `size` rows."""
         rows, missing = self._rows, size - self.n_rows
         if not missing:
             return
         slots = np.flatnonzero(rows.removable & (rows.present == (missing < 0)))
         rows.present[self._rng.permutation(slots)[: abs(missing)]] = missing > 0
-        self._counts, self._mixture = self._counted()
+        self._counts, self._mixture = self._counts_and_mixture()
 
-    def _started(self, start: Dataset | int) -> SampledRows:
+    def _initial_rows(self, start: Dataset | int) -> SampledRows:
         problem, rng, n_slots = self._problem, self._rng, len(self._problem.value)
         sizes = np.array([attribute.n_values for attribute in self._model.domain.attributes])
         value = rng.integers(0, sizes, size=problem.value.shape).astype(np.int32)
@@ -116,7 +116,7 @@ class RowChain:
         leaf, tested = leaves_of(self._model.walks, value), tests_of(self._model.walks, value)
         return SampledRows(value, label, component, present, open_value, open_label, removable, leaf, tested)
 
-    def _counted(self) -> tuple[LeafCounts, Mixture]:
+    def _counts_and_mixture(self) -> tuple[LeafCounts, Mixture]:
         model = self._model
         prior = Mixture.of(self._rows, model.domain, model.n_classes, self._problem.prior_rows, self._log_prior)
         return model.counts(*self.dataset), prior
