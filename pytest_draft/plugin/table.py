@@ -22,7 +22,7 @@ _HEADINGS = (
 )
 _ALWAYS = ("error (split-half, random)", "perfect rows", "verdict")
 _BY_WORTH = ("forest", "adversary", "decided by", "time", "singled out", "certain")
-"""Columns that there is room for or not, the most wanted first; a forest without room for its name has it above."""
+"""Columns that are shown if there is room, the most wanted first; else a forest's name stands above its row."""
 
 _GAP = "  "
 
@@ -92,7 +92,7 @@ def _cells(result: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _verdict(result: dict[str, Any], not_run: int) -> str:
-    """Return a verdict in a few words; nothing has passed where a policy only warns, and of each of its checks."""
+    """Return a verdict in a few words; "passed" only where a check that counts has passed or is waived."""
     if result["verdict"] != "passed":
         return str(result["verdict"]).upper() + " by a marker" * bool(failing_markers(result))
     waived = sum(standing(check) == "waived" for check in result["checks"])
@@ -102,7 +102,7 @@ def _verdict(result: dict[str, Any], not_run: int) -> str:
 
 
 def failing_markers(result: dict[str, Any]) -> list[str]:
-    """Return the tests whose markers alone let a model fail, whose own checks have run and have not failed."""
+    """Return the tests whose markers made a model fail although its own checks ran and none of them failed."""
     own = f"{file_of(result['artifact'])}::"
     by_item = [(check["item"], standing(check) == "failed") for check in result["checks"]]
     ours = [failed for item, failed in by_item if item.startswith(own)]
