@@ -1,6 +1,6 @@
-"""The table that a case names: with labels that are in a file of their own, and the rows that a split takes of it.
+"""Makes the training data of a case: adds labels from a file of their own, and takes the rows of a split.
 
-A split is read as it stands in a script.
+A split is given as the call that the training script has, and parsed; nothing of it is run.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __tracebackhide__ = True  # frames here hold rows
 
 
 def table_of(case: Case, given: object, model: Model, encoder: Encoder | None) -> tuple[Any, tuple[str, ...]]:
-    """Return training data, once all is done that a case says of them, and notes on that for the reader of a result.
+    """Return the training data of a case, with its labels added and its split taken, and notes that say so.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def table_of(case: Case, given: object, model: Model, encoder: Encoder | None) -
 
 
 def _labelled(table: Table, labels: Table) -> Table:
-    """Return a table with the labels that are the only column of another one, besides its index."""
+    """Return a table with the labels of another one, which has no other column but an index."""
     where, columns = place_of(labels.source), [str(column) for column in labels.frame.columns]
     named = [name for name in columns if not is_index(name)] or columns
     if len(named) != 1:
@@ -68,7 +68,7 @@ def _labelled(table: Table, labels: Table) -> Table:
     return replace(table, targets={**(table.targets or {}), "y": values})
 
 
-_AS = "write it as 'test_size=0.2, random_state=42, stratify' or 'df.sample(frac=0.8, random_state=1)'"
+_HOW_TO_WRITE = "write it as 'test_size=0.2, random_state=42, stratify' or 'df.sample(frac=0.8, random_state=1)'"
 _NUMBER, _WHOLE, _FLAG = (int, float), (int,), (bool,)
 _FLAGS = {"shuffle": _FLAG, "stratify": _FLAG}
 _ARGUMENTS: dict[str, dict[Any, Any]] = {
@@ -130,19 +130,20 @@ class Split:
             call = _call(text)
             by = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
             kinds = _ARGUMENTS[by]
-            by_place = list(zip(kinds, call.args, strict=False)) if by == "sample" else []
-            named = [*by_place, *((one.arg, one.value) for one in call.keywords)]
+            positional = list(zip(kinds, call.args, strict=False)) if by == "sample" else []
+            named = [*positional, *((one.arg, one.value) for one in call.keywords)]
             values = {name: _value(node, name == "stratify") for name, node in named}
             given: dict[str, Any] = {str(name): value for name, value in values.items() if value is not None}
-            is_array = not any(isinstance(one, ast.Constant) for one in call.args)
-            fits = all(type(value) in kinds[name] for name, value in given.items())
-            if not (fits and (is_array or by_place) and len(values) == len(named) and values.keys() <= kinds.keys()):
+            takes_arrays = not any(isinstance(one, ast.Constant) for one in call.args)  # such as X, y
+            well_typed = all(type(value) in kinds[name] for name, value in given.items())
+            given_once = len(values) == len(named)
+            if not (well_typed and given_once and values.keys() <= kinds.keys() and (takes_arrays or positional)):
                 raise ValueError
             if by == "sample":
                 (size,) = given.keys() & {"n", "frac"}
                 given = {"by": by, "train_size": kinds[size][-1](given.pop(size)), **given}
         except (ValueError, KeyError, TypeError, SyntaxError, RecursionError, MemoryError, ArithmeticError):
-            raise UsageError(f"--draft-split: {one_line(text)!r} cannot be read: {_AS}") from None
+            raise UsageError(f"--draft-split: {one_line(text)!r} cannot be read: {_HOW_TO_WRITE}") from None
         return cls(**given)
 
     def positions(self, n_rows: int, labels: AnyArray | pd.Series[Any] | None = None) -> IntArray:
@@ -197,7 +198,7 @@ class Split:
 
 
 def _call(text: str) -> ast.Call:
-    """Return the call that a text is, or whose arguments it is."""
+    """Parse a call, or only its arguments; an assignment around it and `reset_index` behind it are left out."""
     alone = re.sub(r"(^|,)\s*stratify\s*(?=,|$)", r"\1stratify=True", text)
     for source in (text.strip(), f"train_test_split({alone})"):
         with suppress(SyntaxError, ValueError):
@@ -211,7 +212,7 @@ def _call(text: str) -> ast.Call:
 
 
 def _value(node: ast.expr, may_be_named: bool) -> Any:
-    """Return what an argument is that is written out, as a number may be as a quotient; True for a name."""
+    """Return the value of a literal or of a quotient of two; True for a variable's name, if one is allowed."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
         return ast.literal_eval(node.left) / ast.literal_eval(node.right)
     return True if may_be_named and isinstance(node, ast.Name) else ast.literal_eval(node)
