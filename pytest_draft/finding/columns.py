@@ -1,7 +1,8 @@
-"""What a column of a model can have been made of: candidates from each raw column, by usual ways of encoding.
+"""What a column of a model can have been made from: candidates of each raw column, one for each usual encoding.
 
-Only the order of a candidate's values matters, as a tree asks for no more (`pytest_draft.finding.walk`): scalers, logs
-and other functions that keep the order are found afterwards (`pytest_draft.finding.scaling`).
+Only the order of a candidate's values matters, because a tree compares values with thresholds
+(`pytest_draft.finding.walk`). Scalers, logs and other functions that keep the order are found afterwards
+(`pytest_draft.finding.scaling`).
 """
 
 from __future__ import annotations
@@ -40,16 +41,18 @@ class Candidate:
     values: AnyArray
     """Shape (n_table,). NaN where it has none."""
     tag: str = ""
-    """Of an indicator, whose category it is, to be met in names; never shown."""
+    """What a model may call such a column, alone or behind the raw column's name: the category of an indicator, or the
+    part of a date. Never shown.
+    """
     extra: bool = False
-    """Whether it is tried only where nothing simpler is left."""
+    """Whether it is tried only where no simpler candidate fits."""
 
     def __repr__(self) -> str:
         return f"Candidate({self.source!r}, {self.words!r})"
 
 
 def tidied(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a table in which columns hold numbers whose other cells stand for nothing."""
+    """Return a table whose columns are numeric if they hold numbers and, besides, only words for a missing value."""
     made = {}
     for name in frame.columns:
         column = frame[name]
@@ -67,22 +70,22 @@ def tidied(frame: pd.DataFrame) -> pd.DataFrame:
 def candidates_of(
     frame: pd.DataFrame, kept: IntArray, labels: IntArray | None, in_time: Callable[[], None], *, extra: bool
 ) -> list[Candidate]:
-    """Return all candidates of a table but those that take the split into account.
+    """Return the candidates of a table that need no split; those that do are `of_training`.
 
-    Those that tell some rows apart, each once but for those that names ask for.
+    Constant columns are left out, and so are repeated ones, unless they have a tag that a name can ask for.
 
     Parameters
     ----------
     frame : pandas.DataFrame
         Tidied, without the label column.
     kept : ndarray of int64, shape (n_kept,)
-        Positions of the rows that a cleaning kept, by which a script fills gaps before it splits.
+        Positions of the rows that a cleaning kept. A script that fills gaps before it splits uses these.
     labels : ndarray of int64, shape (n_table,), or None
-        Each row's class, by which gaps can have been filled, too.
+        Each row's class; gaps can have been filled by class.
     in_time : callable
         Called at each candidate; it can raise `OutOfTimeError`.
     extra : bool
-        Whether to make what is less usual, too.
+        Whether to add less usual candidates.
     """
     found, seen = list[Candidate](), set[bytes]()
     for one in _made(frame, kept, labels, extra=extra):
@@ -115,9 +118,12 @@ def _made(frame: pd.DataFrame, kept: IntArray, labels: IntArray | None, *, extra
 
 
 def of_training(frame: pd.DataFrame, taken: IntArray, *, extra: bool) -> list[Candidate]:
-    """Return the candidates whose gaps are filled by what the training rows have, after a split."""
-    columns = _number_columns(frame).items()
-    return [one for at in columns for one in _all_filled(*at, taken, "the training rows", extra=extra)]
+    """Return the candidates of a script that splits first, and fills gaps by what the training rows have."""
+    return [
+        candidate
+        for name, values in _number_columns(frame).items()
+        for candidate in _all_filled(name, values, taken, "the training rows", extra=extra)
+    ]
 
 
 def _number_columns(frame: pd.DataFrame) -> dict[str, FloatArray]:
@@ -288,9 +294,9 @@ def _dates(name: str, column: pd.Series[Any]) -> Iterator[Candidate]:
 def allowed(
     names: Sequence[str] | None, n_columns: int, candidates: Sequence[Candidate], raw: Sequence[str]
 ) -> BoolArray:
-    """Return which candidates are tried for each column of a model first, shape (n_columns, n_candidates).
+    """Return which candidates are tried first for each column of a model, shape (n_columns, n_candidates).
 
-    By name, else by position where so many columns could have been left out on the way; else all.
+    Columns with names by these; others by position, if only a few of the table's columns were left out; else all.
 
     Parameters
     ----------
