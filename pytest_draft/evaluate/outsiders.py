@@ -1,7 +1,7 @@
-"""What can be told of the label or target of people whose rows are not in the file: predictions by cross-validation.
+"""How well labels or targets can be predicted for people whose rows are not in the file, by cross-validation.
 
-Predictors are scikit-learn's own estimator with the parameters in the file, where it has one, and others that predict
-well on most tables: whatever any of them tells of rows that it was not trained on is no leak.
+Whatever a predictor says of rows that it was not trained on is no leak. The predictors are scikit-learn's estimator of
+the file's kind with the file's parameters, if there is one, and others that predict well on most tables.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ def predicted(
         Labels, as indices into the model's classes, or targets.
     looked_at : ndarray of int64, shape (n_looked_at,)
     timebox : TimeBox
-        A predictor that has not told all rows when it ends is left out.
+        A predictor that has not predicted all rows in time is left out.
 
     Raises
     ------
     OutOfTimeError
-        Where none has.
+        Where no predictor was in time.
     """
     fold, order = folds_of(rows, answers, seed)
     found: dict[str, FloatArray] = {}
     for name, estimator in _predictors(model, len(rows), seed):
-        told: dict[str, FloatArray] = {}
+        predictions: dict[str, FloatArray] = {}
         random = np.random.default_rng([seed, 72])
         try:
             for number in range(FOLDS):
@@ -65,25 +65,25 @@ def predicted(
                 mine, others = np.flatnonzero(fold[looked_at] == number), order[fold[order] != number]
                 if len(mine) and len(others):
                     chosen = random.permutation(len(others))[:MOST_TRAINED]
-                    guesses = _told(estimator, rows, answers, others[np.sort(chosen)], looked_at[mine], timebox)
+                    guesses = _guesses(estimator, rows, answers, others[np.sort(chosen)], looked_at[mine], timebox)
                     for guess, values in guesses.items():
-                        told.setdefault(f"{name}{guess}", np.full(len(looked_at), np.nan))[mine] = values
+                        predictions.setdefault(f"{name}{guess}", np.full(len(looked_at), np.nan))[mine] = values
         except (ValueError, TypeError):  # parameters of another version, or missing values that this one can't have
             continue
         except OutOfTimeError:
             if not found:
                 raise
             break
-        found |= told
+        found |= predictions
     return found
 
 
 def folds_of(rows: Rows, answers: FloatArray, seed: int) -> tuple[IntArray, IntArray]:
-    """Return the fold of each row, with its share of each label, and an order of the rows, both of shape (n_rows,).
+    """Return the fold of each row, and the order of the rows by what they hold, both of shape (n_rows,).
 
-    They go by what rows hold, not by where they stand. A row that is written several times must not teach its own
-    label: copies are in one fold where all rows of the same features have one label, or all rows are written equally
-    often. (Else people of the same features are different people.)
+    Each fold has the same share of each label, and depends on what rows hold, not on where they stand. A row must not
+    teach the label of its own copy, so copies share a fold. Equal rows are copies if all rows with the same features
+    have the same label, or if the whole table is written several times. Otherwise they are different people.
     """
     filled = np.where(np.isnan(rows), np.finfo(np.float32).min, rows)
     order = np.lexsort((answers, *filled.T))
@@ -154,10 +154,10 @@ def _fitted(estimator: Any, rows: Rows, answers: FloatArray, timebox: TimeBox) -
     return fitted
 
 
-def _told(
+def _guesses(
     estimator: Any, rows: Rows, answers: FloatArray, others: IntArray, mine: IntArray, timebox: TimeBox
 ) -> dict[str, FloatArray]:
-    """Return what an estimator that is fitted on other rows tells of these, by the guess after its name."""
+    """Fit an estimator on other rows, and return what it predicts for mine, by what follows the predictor's name."""
     with warnings.catch_warnings(), threadpool_limits(1):  # threads that wait for each other take longer
         warnings.simplefilter("ignore")
         fitted = _fitted(estimator, rows[others], answers[others], timebox)
