@@ -1,7 +1,7 @@
-"""A found column in the units of the model: which scaler, or other function that keeps the order, gives its thresholds.
+"""Brings a found column to the units of the model: by the scaler, or other function, that explains its thresholds.
 
-Each node where a column was settled says between which two of its values a threshold lies, midway of most models. The
-usual functions and scalers are tried, then any line, and where none fits, values are only placed between thresholds.
+Each node that tests the column says between which two of its values a threshold lies (in most models midway). The usual
+functions and scalers are tried, then any line. If none fits, values are only placed between the thresholds.
 """
 
 from __future__ import annotations
@@ -16,14 +16,17 @@ from pytest_draft.finding.walk import Cut
 __tracebackhide__ = True  # frames here hold rows
 
 LINE = "scaled"
-"""By any line: of no scaler that is known."""
+"""In words: by a line that is none of the known scalers."""
 
 _EXACT = 3e-7
-"""Relative, in single precision: how far a threshold can be off the middle of two values."""
+"""How far a threshold in single precision can be off the middle of two values, relative to these."""
+
+_BETTER = 0.2
+"""A later, less usual function must put such a share of the thresholds more midway than the best before it."""
 
 
 def scaled(values: FloatArray, kept: FloatArray, cuts: Sequence[Cut]) -> tuple[float, str | None, FloatArray]:
-    """Return a column as the model saw it, and by which function, in words; None where only its cuts are known.
+    """Return a column as the model saw it, and the function that makes it so.
 
     Parameters
     ----------
@@ -36,8 +39,10 @@ def scaled(values: FloatArray, kept: FloatArray, cuts: Sequence[Cut]) -> tuple[f
     Returns
     -------
     float
-        Share of the thresholds that are not midway between two values; 2 of any line, 3 where only cuts are known.
+        How bad the fit is: the share of thresholds that are not midway between two values; 2 for a line; 3 if no
+        function fits.
     str or None
+        The function, in words; None if none fits.
     ndarray of float64, shape (n_rows,)
     """
     low, high, threshold = np.array(cuts, dtype=np.float64).reshape(-1, 3).T
@@ -55,7 +60,7 @@ def scaled(values: FloatArray, kept: FloatArray, cuts: Sequence[Cut]) -> tuple[f
                 continue
             room = _EXACT * np.maximum(np.abs(under), np.abs(over)) + 1e-12
             off = float((np.abs((under + over) / 2 - threshold) > room).mean())
-            if best is None or off < best[0] - 0.2:
+            if best is None or off < best[0] - _BETTER:
                 best = off, ", ".join(part for part in (words, name) if part), (own - shift) / size
             if off == 0:
                 return best
@@ -80,7 +85,7 @@ def _functions() -> Iterator[tuple[str, np.ufunc]]:
 
 
 def _scalers(values: FloatArray, kept: FloatArray) -> Iterator[tuple[str, float, float]]:
-    """Yield what is taken off and what it is divided by: of nothing, then of usual scalers, of either table."""
+    """Yield names, shifts and sizes of scalers: of none, then of the usual ones, fitted on either table."""
     yield "", 0.0, 1.0
     for rows, given in (("the training rows", values), ("all rows", kept)):
         own = given[np.isfinite(given)]
@@ -97,7 +102,7 @@ def _scalers(values: FloatArray, kept: FloatArray) -> Iterator[tuple[str, float,
 
 
 def _line(low: FloatArray, high: FloatArray, threshold: FloatArray) -> tuple[float, float] | None:
-    """Return slope and shift where thresholds lie on a line over the middles of their values."""
+    """Return slope and shift of a line that takes the middle of two values to their threshold; None if none does."""
     middle = (low + high) / 2
     if len(np.unique(middle)) < 3:
         return None
@@ -108,7 +113,7 @@ def _line(low: FloatArray, high: FloatArray, threshold: FloatArray) -> tuple[flo
 
 
 def _placed(values: FloatArray, low: FloatArray, threshold: FloatArray) -> FloatArray:
-    """Return numbers between the thresholds that the values lie between."""
+    """Return, for each value, a number that lies between the same thresholds."""
     different, of_cut = np.unique(threshold, return_inverse=True)
     ends = np.full(len(different), -np.inf)
     np.maximum.at(ends, of_cut, low)
