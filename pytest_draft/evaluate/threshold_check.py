@@ -1,8 +1,8 @@
-"""Do rows split where a forest splits? Returns the thresholds that the given rows cannot have produced.
+"""Do rows split where a forest splits? Counts the thresholds that the given rows cannot have produced.
 
-Counts are the same for all values between two thresholds, so rows of which some values were changed explain them too.
-Thresholds say more: one of a best split lies midway between two values of its node's rows, and of a random split the
-least and the greatest value can be known. Rows that trained the forest explain all of them to the last bit.
+The counts in leaves stay the same if a value moves between two thresholds, so they do not show that rows were changed.
+Thresholds say more. That of a best split lies midway between two values of its node's rows; for a random split, the
+node's least and greatest value can be known. The rows that trained the forest explain all of them to the last bit.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.timebox import TimeBox
 
 ROUNDED = 1e-4
-"""Share of a column's range that a value which was only rounded, or computed in another precision, is off at most."""
+"""Values that were only rounded, or computed in another precision, are off by at most this share of their range."""
 
 
 @dataclass(frozen=True)
@@ -54,15 +54,15 @@ def missed_splits(
     if timebox is not None:
         timebox.require()
     columns, times = np.ascontiguousarray(everyone.rows.T), np.ascontiguousarray(everyone.weight)
-    size = np.nan_to_num(np.fmax.reduce(columns, axis=1).astype(np.float64) - np.fmin.reduce(columns, axis=1))
+    ranges = np.nan_to_num(np.fmax.reduce(columns, axis=1).astype(np.float64) - np.fmin.reduce(columns, axis=1))
     missed = np.zeros(3, dtype=np.int64)
     for t, tree in enumerate(forest.trees):
         if timebox is not None:
             timebox.require()
-        one, beside = of_tree(forest, t, extremes)
-        splits = all_splits(one, columns, times[t : t + 1], beside)
-        apart = missed_by(splits, sent_through(tree, splits).top)
-        checked = np.isfinite(apart)
-        apart, of_column = apart[checked], size[splits.feature[checked]]
-        missed += len(apart), (apart > 0).sum(), (apart > ROUNDED * of_column).sum()
+        alone, its_extremes = of_tree(forest, t, extremes)
+        splits = all_splits(alone, columns, times[t : t + 1], its_extremes)
+        distance = missed_by(splits, sent_through(tree, splits).top)  # not finite at nodes that say nothing
+        checked = np.isfinite(distance)
+        distance, column_range = distance[checked], ranges[splits.feature[checked]]
+        missed += len(distance), (distance > 0).sum(), (distance > ROUNDED * column_range).sum()
     return Missed(*missed.tolist())
