@@ -92,7 +92,7 @@ class Cluster:
         self.where = where
         self._say = say
         self._local: Any = None
-        self._share = int(where.removeprefix("local:")) if where.startswith("local:") else None
+        self._n_local = int(where.removeprefix("local:")) if where.startswith("local:") else None
         self._environment = environment()
         self._tasks: dict[_Key, _Task] = {}
         self._numbered: dict[int, _Task] = {}
@@ -128,11 +128,11 @@ class Cluster:
         security: Any = distributed.Security
         logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is reported in our own words
         try:
-            if self._share is None:
+            if self._n_local is None:
                 return client(self.where, timeout=CONNECT_SECONDS, set_as_default=False)
             with dask.config.set({f"distributed.{one}.http.routes": [] for one in ("scheduler", "worker")}):
                 self._local = local_cluster(  # nobody else on this machine may give it work, or look
-                    n_workers=self._share,
+                    n_workers=self._n_local,
                     threads_per_worker=1,
                     memory_limit=0,
                     dashboard_address=None,
@@ -147,8 +147,8 @@ class Cluster:
             raise UsageError(_MISSING) from None
         except Exception as error:  # Dask raises what its transport does
             self._end_local()
-            what = "be started" if self._share is not None else f"be reached within {CONNECT_SECONDS:g} s"
-            advice = "start it, or correct the address" if self._share is None else "try fewer workers"
+            what = "be started" if self._n_local is not None else f"be reached within {CONNECT_SECONDS:g} s"
+            advice = "start it, or correct the address" if self._n_local is None else "try fewer workers"
             raise UsageError(
                 f"--draft-scheduler: {one_line(self.where)} cannot {what} ({type(error).__name__}): {advice}"
             ) from None
@@ -161,7 +161,7 @@ class Cluster:
                 f"--draft-scheduler: the scheduler {one_line(self.where)} has distributed {one_line(scheduler, 40)}, "
                 f"and {self._environment['distributed']} is here: install the same"
             )
-        found = self._client.run(worker.prepare, self._share, on_error="return")
+        found = self._client.run(worker.prepare, self._n_local, on_error="return")
         for address, there in sorted(found.items()):
             differs = self._differs(there)
             if differs is not None:
@@ -268,7 +268,7 @@ class Cluster:
             return
         task.submissions += 1
         task.began = 0.0
-        order = Order(task.case, task.files, self._environment, self._topic, task.number, self._share)
+        order = Order(task.case, task.files, self._environment, self._topic, task.number, self._n_local)
         try:
             task.future = self._client.submit(
                 worker.examine,

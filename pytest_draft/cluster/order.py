@@ -44,9 +44,9 @@ class Order:
     """Of the events by which the worker informs the controller."""
     number: int
     """Which of the topic's orders this is."""
-    share: int | None = None
-    """How many workers of one thread were started on this machine, to divide its memory and processors among; None
-    where the worker has its own share, which its threads divide.
+    n_local: int | None = None
+    """Workers of one thread that were started on this machine, and divide its memory and processors; None for a worker
+    of a cluster elsewhere, whose threads divide what it has.
     """
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from distributed import Worker
 
 IDLE_SECONDS = 120.0
-"""Children without a case for so long are ended, and files are let go."""
+"""After so long without a case, children are ended and files are let go."""
 
 HELD_SHARE = 0.5
 """Share of the memory of a worker's children that may be taken by files that were sent."""
@@ -39,7 +39,10 @@ class _UnwantedError(Exception):
 
 
 class _Bench:
-    """The children of this worker, one for each case at a time, and the files that they read."""
+    """The children of this worker and the files that they read. Each place has one child, for one case at a time.
+
+    `n_local` is that of the `Order`, everywhere here.
+    """
 
     def __init__(self) -> None:
         self.held = HeldFiles()
@@ -50,12 +53,12 @@ class _Bench:
         self._watch: threading.Thread | None = None
 
     @contextmanager
-    def child(self, worker: Worker, share: int | None) -> Iterator[Children]:
-        """Yield a place for one examination, which nobody else has until the block ends."""
+    def child(self, worker: Worker, n_local: int | None) -> Iterator[Children]:
+        """Yield the processes of a free place, for one examination; nobody else has them until the block ends."""
         with self._lock:
             place = next(one for one in range(len(self._taken) + 1) if one not in self._taken)
             self._taken.add(place)
-            children = self._at(place, worker, share)
+            children = self._at(place, worker, n_local)
         try:
             yield children
         finally:
@@ -63,13 +66,13 @@ class _Bench:
                 self._taken.discard(place)
                 self._latest = time.monotonic()
 
-    def warm(self, worker: Worker, share: int | None) -> None:
+    def warm(self, worker: Worker, n_local: int | None) -> None:
         """Start a child for each thread, so that they have imported the engine when cases come."""
         with self._lock:
             self._latest = time.monotonic()
             for place in range(worker.state.nthreads):
                 if place not in self._taken:
-                    self._at(place, worker, share).start()
+                    self._at(place, worker, n_local).start()
 
     def release(self) -> None:
         """End the children that wait, and let go of files that nobody reads."""
@@ -78,12 +81,12 @@ class _Bench:
                 self._children.pop(place).close()
         self.held.close()
 
-    def _at(self, place: int, worker: Worker, share: int | None) -> Children:
+    def _at(self, place: int, worker: Worker, n_local: int | None) -> Children:
         if self._watch is None:
             self._watch = threading.Thread(target=self._release_in_time, daemon=True)
             self._watch.start()
         if place not in self._children:
-            self._children[place] = Children(_cpus(place, worker, share))
+            self._children[place] = Children(_cpus(place, worker, n_local))
         return self._children[place]
 
     def _release_in_time(self) -> None:
@@ -96,14 +99,14 @@ class _Bench:
 _BENCH = _Bench()
 
 
-def prepare(share: int | None, dask_worker: Worker) -> dict[str, str]:
-    """Start children, and return this worker's environment."""
-    _BENCH.warm(dask_worker, share)
+def prepare(n_local: int | None, dask_worker: Worker) -> dict[str, str]:
+    """Start children, and return this worker's environment. Dask fills in `dask_worker`."""
+    _BENCH.warm(dask_worker, n_local)
     return environment()
 
 
 def receive(sha256: str, offset: int, piece: bytes) -> int | str:
-    """Take a piece of a file; see `Held.receive`. Where that fails, return how."""
+    """Take a piece of a file; see `HeldFiles.receive`. If that fails, return the type of the error."""
     try:
         return _BENCH.held.receive(sha256, offset, piece)
     except (OSError, MemoryError) as error:  # no room; a traceback would be logged
@@ -118,8 +121,8 @@ def release() -> None:
 def examine(order: Order) -> str:
     """Examine a case, and return one JSON object.
 
-    It has one key: ``examination``, as `as_text` writes it; ``differs`` where this worker's environment is another one,
-    in words; or ``reason`` where there is no answer.
+    It has one key: ``examination``, as `as_text` writes it; ``differs``, how this worker's environment is not that of
+    the order; or ``reason``, why there is no answer.
     """
     from distributed import get_worker
 
@@ -137,12 +140,12 @@ def examine(order: Order) -> str:
         worker.log_event(order.topic, {"wants": sha256, "worker": worker.address})
 
     worker.log_event(order.topic, {"began": order.number, "worker": worker.address})
-    cap = _cap(worker, order.share)
+    cap = _cap(worker, order.n_local)
     case = order.case if order.case.memory is not None else replace(order.case, memory=max(1, cap // 1_000_000))
     try:
         with (
             _BENCH.held.read_at(order.files, order.topic, int(HELD_SHARE * cap), ask, require_wanted) as elsewhere,
-            _BENCH.child(worker, order.share) as children,
+            _BENCH.child(worker, order.n_local) as children,
         ):
             found, _ = children.run(case, None, require_wanted, elsewhere)
         return json.dumps({"examination": as_text(found)})
@@ -154,20 +157,20 @@ def examine(order: Order) -> str:
         return json.dumps({"reason": f"internal error: {type(error).__name__}; please report it"})
 
 
-def _cap(worker: Worker, share: int | None) -> int:
+def _cap(worker: Worker, n_local: int | None) -> int:
     """Return the bytes that each child may hold where the order names none: what all of them have, divided."""
     usual = cap_of(None)
-    if share is not None:
-        return usual // share
+    if n_local is not None:
+        return usual // n_local
     limit: int | None = worker.memory_manager.memory_limit
     return (min(usual, int(MEMORY_SHARE * limit)) if limit else usual) // max(1, worker.state.nthreads)
 
 
-def _cpus(place: int, worker: Worker, share: int | None) -> tuple[int, ...]:
+def _cpus(place: int, worker: Worker, n_local: int | None) -> tuple[int, ...]:
     """Return the processors of one child: its part of this worker's; empty for all, where there are too few."""
     if sys.platform != "linux":
         return ()
-    at, parts = (place, worker.state.nthreads) if share is None else (int(worker.name), share)
+    at, parts = (place, worker.state.nthreads) if n_local is None else (int(worker.name), n_local)
     cpus = sorted(os.sched_getaffinity(0))
     if not (1 < parts <= len(cpus) and at < parts):
         return ()
