@@ -1,7 +1,10 @@
-"""What somebody gets of each row who has the file and knows all other rows: aggregates only.
+"""What somebody who has the file and knows all other rows gets of each row: aggregates only.
 
-Whoever knows less gets no more. So these figures clear a file where even they are harmless, and convict it where they
-pin the rows, whatever an attack has come to.
+Whoever knows less gets no more. So a file is cleared if even these figures are harmless, and convicted if they
+determine rows, whatever an attack has reached.
+
+A value is *told* if it is proved that the file and the other rows determine it, and *near* if it is guessed right, a
+numeric one to within a tolerance. A row is told or near if all of its unknown values are.
 """
 
 from __future__ import annotations
@@ -13,14 +16,14 @@ from dataclasses import dataclass
 from pytest_draft.facts.checks import require_not_negative, require_rising, require_shares
 
 _DEVIATIONS = 3.0
-"""Of a share in a sample: it exceeds its upper limit in one sample of 700."""
+"""Standard deviations to the limits of a sampled share: the true one is above the upper limit in one sample of 700."""
 
 CUT_SHORT = "the time ran out before it was known what somebody guesses who knows all other rows"
-"""How the reason begins why no file passes by what they guess; what follows is how much time would do."""
+"""The beginning of this reason; what follows is how much time would be enough."""
 
 
 def cut_short(reasons: Iterable[str]) -> str | None:
-    """Return the reason why it is not known what they guess, where that is want of time."""
+    """Return the reason that begins with `CUT_SHORT`, if there is one."""
     return next((one for one in reasons if one.startswith(CUT_SHORT)), None)
 
 
@@ -32,7 +35,7 @@ def _share_of(error: float, others: float) -> float:
 
 
 def _require_no_worse(found: InformedSlice | Informed | OtherPeople) -> None:
-    """Refuse figures by which somebody who has the file gets less than without it: they may act as if they had not."""
+    """Refuse figures that are worse with the file than without it: whoever has the file can ignore it."""
     require_rising(error=found.error, error_without_file=found.error_without_file)
     require_rising(near_rows_without_file=found.near_rows_without_file, near_rows=found.near_rows)
     require_shares(near_rows=found.near_rows)
@@ -40,15 +43,15 @@ def _require_no_worse(found: InformedSlice | Informed | OtherPeople) -> None:
 
 @dataclass(frozen=True)
 class InformedColumn:
-    """The same of one column."""
+    """What they get of one column."""
 
     name: str
     """Of the attribute: a one-hot group is one."""
     told: float
-    """Share of its values of which nothing else is left."""
+    """Share of its values that are told."""
     near: float
     near_without_file: float
-    """`near` and `near_without_file`: shares that are guessed right, numeric values to within a tolerance."""
+    """`near` and `near_without_file`: shares of its values that are near."""
 
     def __post_init__(self) -> None:
         require_shares(told=self.told, near=self.near)
@@ -57,7 +60,7 @@ class InformedColumn:
 
 @dataclass(frozen=True)
 class InformedSlice:
-    """The same of the rows of one slice."""
+    """What they get of the rows of one slice."""
 
     name: str
     """As in the policy."""
@@ -129,28 +132,21 @@ class Informed:
     matched_error_without_file: float
     split_half_error: float
     """`matched_error`, `matched_error_without_file` and `split_half_error`: errors after matching to the rows of a
-    half:
-    of guesses with the file, of guesses without it, and of the other half's rows themselves.
+    half, of guesses with the file, of guesses without it, and of the other half's rows themselves.
     """
     shrinks: float
-    """By what the split-half error of twice as many rows is smaller than that of half as many, as a share of it: among
-    more rows one that is near is found more easily.
-    """
+    """The split-half error as a share of that among half as many rows: among more rows, the nearest one is nearer."""
     told_values: float
     told_rows: float
-    """`told_values` and `told_rows`: shares of the values, and of the rows, of which nothing else is left: proved,
-    given all others.
-    """
+    """`told_values` and `told_rows`: shares of the values, and of the rows, that are told."""
     near_values: float
     near_rows: float
     near_values_without_file: float
     near_rows_without_file: float
-    """`near_values`, `near_rows`, `near_values_without_file` and `near_rows_without_file`: shares that are guessed
-    right, numeric values to within a tolerance.
-    """
+    """`near_values`, `near_rows`, `near_values_without_file` and `near_rows_without_file`: shares that are near."""
     proved: bool
-    """Whether the adversary knows which rows were drawn for which tree, so that what is determined is known to it; else
-    to somebody who knows more.
+    """Whether the adversary knows which rows were drawn for which tree, and so knows what is told. If not, only
+    somebody who knows these draws does.
     """
     bits: float | None
     """Lower bound of the logarithm, to base 2, of how many datasets explain the file; None where it is not known."""
@@ -160,11 +156,11 @@ class Informed:
     without any.
     """
     bits_ended: bool = True
-    """False where the time cut counting them short, so that there may be many more. They are not counted at all where
-    the verdict is certain without.
+    """False if time ran out while they were counted, so that there may be many more. They are not counted at all if the
+    verdict is certain without them.
     """
     told_of_all: int | None = None
-    """How many of all rows nothing else is left of, where that was counted and not sampled."""
+    """How many of all rows are told, where all were looked at and not only a sample."""
     row_errors: tuple[float, ...] | None = None
     """Length 101. Quantiles of the rows' errors, as in `Findings.row_errors`."""
     columns: tuple[InformedColumn, ...] = ()
