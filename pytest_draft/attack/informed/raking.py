@@ -85,6 +85,7 @@ def rounded(frequency: FloatArray, n_rows: int, order: IntArray | None = None) -
         far add up to one more, so that a group of neighbours keeps its size even if each of them has less than a row.
         None gives the remaining rows to the largest remainders.
     """
+    frequency = np.ldexp(frequency, -int(np.frexp(frequency.max())[1]))  # exact, and no sum is too small to divide by
     exact = frequency * (n_rows / frequency.sum())
     if order is not None:
         ends = np.floor(np.cumsum(exact[order]) + 0.5)

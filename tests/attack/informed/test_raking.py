@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pytest_draft.attack.informed.raking import leaf_sums, raked, repeated, rounded
@@ -65,6 +65,7 @@ def test_frequencies_are_never_negative_and_sum_to_the_rows_of_the_first_tree(se
 
 
 @given(st.lists(st.floats(0, 9), min_size=1, max_size=20).filter(any), st.integers(1, 50), st.booleans())
+@example([0.0, 2.225073858507e-311], 1, False)
 def test_whole_rows_are_as_many_as_asked_for_and_each_is_near_its_frequency(frequency, n_rows, in_order):
     given_ = np.array(frequency)
     order = np.random.default_rng(0).permutation(len(given_)) if in_order else None
