@@ -17,7 +17,8 @@ from pytest_draft.arrays import IntArray
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.forest.occurrences import lacks_seeds, occurrences
 from pytest_draft.attack.groups import Groups, KnownRows, group_by_occurrences, split_by_values
-from pytest_draft.attack.private.noisy_counts import NoisyProblem, build_noisy, values_of
+from pytest_draft.attack.private.noisy_counts import NoisyProblem, build_noisy
+from pytest_draft.attack.rows.problem import indices_of
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.errors import DataError, NotCoveredError, UsageError, one_line
@@ -274,8 +275,8 @@ def noisy_problem(
         if knowledge.attributes:
             rows = np.zeros((n_rows, domain.n_columns), dtype=np.float32)
             rows[:, list(knowledge.columns)] = knowledge.values
-            value = values_of(domain, rows, knowledge.attributes)
-        value[knowledge.known] = values_of(domain, knowledge.rows)
+            value = indices_of(domain, None, rows, knowledge.attributes)
+        value[knowledge.known] = indices_of(domain, None, knowledge.rows)
         label[knowledge.known] = knowledge.labels
     return build_noisy(forest, domain, value, label, size_known=size_known)
 

@@ -23,7 +23,7 @@ from pytest_draft.attack.large_domains.regions import Regions
 from pytest_draft.attack.private.informed import KnownPopulation, noisy_score
 from pytest_draft.attack.private.labels import rebuild_from_labels
 from pytest_draft.attack.private.noise import CountNoise
-from pytest_draft.attack.private.noisy_counts import values_of
+from pytest_draft.attack.rows.problem import indices_of
 from pytest_draft.attack.search import Search
 from pytest_draft.data import training_data
 from pytest_draft.domain import Attribute, Domain
@@ -132,7 +132,7 @@ ENGINES = {
         forest, domain, tuple(forest.counts(0)[tree.leaves] for tree in forest.trees), None
     ),
     "walks": lambda forest, domain, groups: Walks.of(forest, domain),
-    "values": lambda forest, domain, groups: values_of(domain, ROWS),
+    "values": lambda forest, domain, groups: indices_of(domain, None, ROWS),
     "population": lambda forest, domain, groups: KnownPopulation.of(domain, ROWS, LABELS, 2),
     "informed of noise": lambda forest, domain, groups: noisy_score(
         replace(forest, observation=under(LAPLACE)),

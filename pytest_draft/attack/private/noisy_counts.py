@@ -6,13 +6,11 @@ most where the noise is strong.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 from scipy import stats
 
 from pytest_draft.arrays import FloatArray, Int32Array, IntArray
@@ -97,24 +95,6 @@ class NoisyProblem(RowProblem):
     noise: CountNoise
     released: IntArray
     """Shape (n_leaves, n_classes). All trees' leaves, tree by tree."""
-
-
-def values_of(domain: Domain, rows: NDArray[np.float32], attributes: Sequence[int] | None = None) -> Int32Array:
-    """Return the index of each value of encoded rows; -1 for attributes that are not asked for.
-
-    Parameters
-    ----------
-    domain : Domain
-        Holds the rows.
-    rows : ndarray of float32, shape (n_rows, n_columns)
-    attributes : sequence of int or None
-        Positions; None for all.
-    """
-    value = np.full((len(rows), len(domain.attributes)), -1, dtype=np.int32)
-    for a in range(len(domain.attributes)) if attributes is None else attributes:
-        attribute = domain.attributes[a]
-        value[:, a] = attribute.index(rows[:, list(attribute.columns)])
-    return value
 
 
 def build_noisy(

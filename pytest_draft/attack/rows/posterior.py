@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_draft.arrays import BoolArray, IntArray
-from pytest_draft.attack.compiled_trees import Walks, tested_anywhere
+from pytest_draft.attack.compiled_trees import tested_anywhere
 from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all, consensus
 from pytest_draft.attack.rows.chain import Dataset, RowChain
 from pytest_draft.attack.rows.problem import RowProblem
@@ -167,16 +167,11 @@ def sample_posterior(
     reached = np.concatenate([run.reached for run in agreeing])
     n_samples = sum(len(run.kept) for run in agreeing)
     figures = {"chains": float(len(runs)), "sweeps": float(n_sweeps), "samples": float(n_samples)}
-    free = open_attributes(problem.model.walks, problem.indices(guess)) & (problem.value[: len(guess)] < 0)
+    free = ~tested_anywhere(problem.model.walks, problem.indices(guess)) & (problem.value[: len(guess)] < 0)
     return Posterior(
         guess, label, likeliest, highest, float(reached.mean()), float(reached.std()), free, settled, complete,
         (len(agreeing), len(runs)), figures,
     )  # fmt: skip
-
-
-def open_attributes(walks: Walks, value: NDArray[np.int32]) -> BoolArray:
-    """Return which attributes no tree tests on the way of each row, shape (n_rows, n_attributes)."""
-    return ~tested_anywhere(walks, value)
 
 
 def _runs(problem: RowProblem, start: Start, n_chains: int, seed: Sequence[int]) -> list[_ChainRun]:

@@ -11,6 +11,7 @@ import pytest
 from scipy.special import gammaln
 
 from pytest_draft.artifact.forest.observations import ClassCounts
+from pytest_draft.attack import compiled_trees
 from pytest_draft.attack.compiled_trees import Walks, leaves_of
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.private.noise import CountNoise
@@ -20,12 +21,12 @@ from pytest_draft.attack.private.noisy_counts import (
     build_noisy,
     rebuild_from_noise,
     size_interval,
-    values_of,
 )
 from pytest_draft.attack.rows import mixture
 from pytest_draft.attack.rows.chain import RowChain
 from pytest_draft.attack.rows.evidence import all_gains
-from pytest_draft.attack.rows.posterior import open_attributes, sample_posterior
+from pytest_draft.attack.rows.posterior import sample_posterior
+from pytest_draft.attack.rows.problem import indices_of
 from pytest_draft.attack.search import Search
 from pytest_draft.domain import declared
 from pytest_draft.errors import InfeasibleError, NotCoveredError, OutOfTimeError
@@ -66,7 +67,7 @@ def search(seconds=20.0, **changes):
 def test_values_are_walked_to_the_leaves_that_their_encoded_rows_reach(released, seed):
     rows, labels = drawn(MIXED, 50, seed)
     forest = released(MIXED, rows, labels, seed=seed, n_trees=4, depth=4)
-    found = leaves_of(Walks.of(forest, MIXED), values_of(MIXED, rows))
+    found = leaves_of(Walks.of(forest, MIXED), indices_of(MIXED, None, rows))
     first = np.cumsum([0, *(len(tree.leaves) for tree in forest.trees)])
     for t, tree in enumerate(forest.trees):
         assert (found[:, t] == first[t] + leaf_positions(tree, np.ascontiguousarray(rows.T))).all()
@@ -75,8 +76,8 @@ def test_values_are_walked_to_the_leaves_that_their_encoded_rows_reach(released,
 def test_values_are_those_that_encode_the_rows(released):
     rows, labels = drawn(MIXED, 40)
     problem = build_noisy(released(MIXED, rows, labels), MIXED, *unknown(MIXED, 40))
-    assert (problem.domain.encoded(values_of(MIXED, rows)) == rows).all()
-    assert (values_of(MIXED, rows, [1])[:, [0, 2]] == -1).all()
+    assert (problem.domain.encoded(indices_of(MIXED, None, rows)) == rows).all()
+    assert (indices_of(MIXED, None, rows, [1])[:, [0, 2]] == -1).all()
 
 
 def test_open_attributes_are_those_that_no_tree_tests_however_many_there_are(released):
@@ -93,7 +94,7 @@ def test_open_attributes_are_those_that_no_tree_tests_however_many_there_are(rel
             while tree.left[node] >= 0:
                 tested[row, tree.feature[node]] = True
                 node = (tree.left if values[tree.feature[node]] <= tree.threshold[node] else tree.right)[node]
-    assert (open_attributes(Walks.of(forest, domain), value) == ~tested).all()
+    assert (~compiled_trees.tested_anywhere(Walks.of(forest, domain), value) == ~tested).all()
 
 
 # The posterior
@@ -188,8 +189,8 @@ def test_what_the_adversary_knows_stays_as_it_is(released):
     rows, labels = drawn(MIXED, 12)
     forest = released(MIXED, rows, labels, n_trees=4)
     value, label = unknown(MIXED, 12)
-    value[:, 1] = values_of(MIXED, rows)[:, 1]
-    value[:3], label[:3] = values_of(MIXED, rows)[:3], labels[:3]
+    value[:, 1] = indices_of(MIXED, None, rows)[:, 1]
+    value[:3], label[:3] = indices_of(MIXED, None, rows)[:3], labels[:3]
     problem = build_noisy(forest, MIXED, value, label)
     posterior = sample_posterior(problem, search(), PARAMETERS)
     assert (posterior.guess[:, 3] == rows[:, 3]).all()
@@ -315,7 +316,7 @@ def test_the_interval_covers_the_number_of_rows_as_often_as_it_says(released):
 
 def test_more_known_rows_than_there_can_be_are_infeasible(released):
     rows, labels = drawn(TINY, 5)
-    problem = build_noisy(released(TINY, rows, labels), TINY, values_of(TINY, rows), labels)
+    problem = build_noisy(released(TINY, rows, labels), TINY, indices_of(TINY, None, rows), labels)
     with pytest.raises(InfeasibleError):
         sample_posterior(replace(problem, n_rows=(2, 3)), search(), PARAMETERS)
 
