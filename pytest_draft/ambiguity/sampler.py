@@ -1,6 +1,6 @@
 """Samples datasets that explain a file as well as the truth, starting from `ExplainedRows`; can stop at any time.
 
-A chain begins at the true rows and moves by excursions of blocks (`excursions`) of several sizes and temperatures. What
+A chain begins at the true rows and moves by excursions of blocks of several sizes and temperatures. What
 it visits is drawn from the prior, restricted to what explains everything; before it has forgotten where it began, it
 lies nearer to the truth than it should: on the safe side.
 """
@@ -15,11 +15,12 @@ from scipy.spatial import cKDTree
 
 from pytest_draft.ambiguity.bits_of_counts import block_bits, boxes, cell_bits, keep_bounds
 from pytest_draft.ambiguity.bounds import kept
-from pytest_draft.ambiguity.excursions import MOVED, excursions
 from pytest_draft.ambiguity.explained import ExplainedRows
 from pytest_draft.ambiguity.population import Population
 from pytest_draft.arrays import BoolArray, Flag, Int32Array, IntArray
-from pytest_draft.attack.numeric.dataset import Copula
+from pytest_draft.attack.numeric.anneal import draw, exchange, sweep, uniform
+from pytest_draft.attack.numeric.dataset import Copula, compiled, put, take, with_prior
+from pytest_draft.attack.numeric.energy import missed
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ class ExplainingChain(Visited):
         size = min(self._sizes[place], len(self._moving))
         number = max(1, PARAMETERS.rows_a_turn // _steps(size))
         moved = self._excurse(self._blocks(size, number), PARAMETERS.temperatures[heat])
-        self._moved[place, heat] += float((moved == MOVED).sum()) * size**0.5
+        self._moved[place, heat] += float(moved.sum()) * size**0.5
         self._tried[place, heat] += number * _steps(size)
         self.look(self._data.state)
 
@@ -151,9 +152,9 @@ class ExplainingChain(Visited):
         place, heat = np.unravel_index(int(self._rng.choice(gain.size, p=share.ravel() / share.sum())), gain.shape)
         return int(place), int(heat)
 
-    def _excurse(self, blocks: IntArray, temperature: float) -> IntArray:
+    def _excurse(self, blocks: IntArray, temperature: float) -> BoolArray:
         truth, prior = self._explained, self._prior
-        moved: IntArray = excursions(
+        moved: BoolArray = _excursions(
             truth.nodes,
             truth.attributes,
             self._copula,
@@ -163,7 +164,6 @@ class ExplainingChain(Visited):
             blocks,
             _steps(blocks.shape[1]),
             temperature,
-            1.0,
             truth.ordered,
             prior.log_share,
             prior.log_prior,
@@ -223,6 +223,103 @@ class ExplainingChain(Visited):
                 if fits:
                     one.add(tuple(numbers))
         return max(within_cells, block_bits(met))
+
+
+@compiled
+def _latent_class(random, log_share, log_prior, start, row):  # type: ignore[no-untyped-def]
+    """Draw the latent class of a row, given its states."""
+    n_classes = len(log_share)
+    if n_classes == 1:
+        return 0
+    log = np.empty(n_classes)
+    for z in range(n_classes):
+        log[z] = log_share[z]
+        for a in range(len(row)):
+            log[z] += log_prior[z, start[a] + row[a]]
+    return draw(random, -log, n_classes, 1.0)
+
+
+@compiled
+def _excursions(  # type: ignore[no-untyped-def]  # noqa: PLR0912
+    nodes, attributes, copula, data, times, fixed, blocks, n_steps, temperature, ordered, log_share,
+    log_prior, fold, stop,
+):  # fmt: skip
+    """Let blocks of rows move, one after the other, and return which have changed, shape (n_blocks,).
+
+    The rows of a block move by heat bath at a temperature, all other rows as they are; where every observation holds
+    again in the end, the block stays, else it goes back. Each step draws a row at random and its attributes in random
+    order. So the whole is reversible with respect to the prior times what the temperature allows and, restricted to
+    the datasets that explain everything, with respect to the prior (Metropolis).
+
+    Parameters
+    ----------
+    nodes : NodeArrays
+    attributes : Attributes
+        Their prior is not used.
+    copula : Copula
+        Of strength 0.
+    data : Dataset
+        Explains everything; changed in place.
+    times : ndarray of int32, shape (n_trees, n_rows)
+    fixed : ndarray of bool, shape (n_rows, n_attributes)
+    blocks : ndarray of int64, shape (n_blocks, block_size)
+        Rows of one label each, where labels matter.
+    n_steps : int
+        Rows that are drawn anew in a block.
+    temperature : float
+    ordered : bool
+        Whether rows are also exchanged.
+    log_share, log_prior, fold
+        As in `Population`.
+    stop : ndarray of uint8, shape (1,)
+        Looked at before each draw. Where it is raised, the block that moves is left where it is, if everything holds
+        there, and no other one moves.
+    """
+    n_blocks, size = blocks.shape
+    moved = np.zeros(n_blocks, np.bool_)
+    before = np.empty((size, data.state.shape[1]), np.int32)
+    one, pair = np.empty(1, np.int64), np.empty((1, 2), np.int64)
+    for b in range(n_blocks):
+        if stop[0] != 0:
+            break
+        for i in range(size):
+            before[i] = data.state[blocks[b, i]]
+        for _ in range(n_steps):
+            if stop[0] != 0:
+                break
+            k = blocks[b, int(uniform(data.random) * size)]
+            if ordered and size > 1 and uniform(data.random) < 0.25:
+                pair[0, 0], pair[0, 1] = k, blocks[b, int(uniform(data.random) * size)]
+                if data.label[pair[0, 0]] == data.label[pair[0, 1]]:
+                    exchange(nodes, attributes, data, times, fixed, pair, temperature, 1.0, stop)
+                continue
+            f = fold[k]
+            z = _latent_class(data.random, log_share[f], log_prior[f], attributes.start, data.state[k])
+            by_class = with_prior(attributes, log_prior[f, z])
+            one[0] = k
+            sweep(nodes, by_class, copula, data, times, True, fixed, one, temperature, 1.0, stop)
+        changed = False
+        for i in range(size):
+            for a in range(before.shape[1]):
+                if before[i, a] != data.state[blocks[b, i], a]:
+                    changed = True
+        if not changed:
+            continue
+        counts, splits = missed(nodes, attributes, data)
+        if counts + splits == 0:
+            moved[b] = True
+            continue
+        for i in range(size):
+            k = blocks[b, i]
+            same = True
+            for a in range(before.shape[1]):
+                if before[i, a] != data.state[k, a]:
+                    same = False
+            if not same:
+                take(nodes, attributes, data, times, k)
+                data.state[k] = before[i]
+                put(nodes, attributes, data, times, k)
+    return moved
 
 
 def _steps(size: int) -> int:

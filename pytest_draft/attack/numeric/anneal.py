@@ -25,7 +25,8 @@ def uniform(random):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _draw(random, cost, n_states, temperature):  # type: ignore[no-untyped-def]
+def draw(random, cost, n_states, temperature):  # type: ignore[no-untyped-def]
+    """Draw a state with probability exp(-cost / temperature), up to a factor; costs are used up."""
     least = np.inf
     for s in range(n_states):
         least = min(least, cost[s])
@@ -95,7 +96,7 @@ def sweep(nodes, attributes, copula, data, times, fixed_label, known, rows, temp
                         break
                     b = attribute[v]
                     v = left[v] if lies_left(cut[v], row[b], missing[b], missing_left[v]) else right[v]
-            label_of[k] = _draw(random, cost, n_classes, temperature)
+            label_of[k] = draw(random, cost, n_classes, temperature)
         label = label_of[k]
         for i in range(n_attributes - 1, 0, -1):
             j = int(uniform(random) * (i + 1))
@@ -126,7 +127,7 @@ def sweep(nodes, attributes, copula, data, times, fixed_label, known, rows, temp
             for s in range(n_states):
                 level += change[s]
                 cost[s] += level
-            new = _draw(random, cost, n_states, temperature)
+            new = draw(random, cost, n_states, temperature)
             if new != row[a]:
                 row[a] = new
                 trace(k, a, times, state, nodes, attributes, on_path, path, n_path)
