@@ -7,17 +7,19 @@ of the same kinds; and whoever ignores the occurrences has the problem of an adv
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from pytest_draft.arrays import FloatArray, Int32Array, IntArray
 from pytest_draft.attack.groups import Groups
 from pytest_draft.attack.problem import Problem
+from pytest_draft.attack.redacted import redacted
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Kinds:
+@redacted
+class Kinds(NamedTuple):
     """The rows of a problem, one by one, and what each can be. Rows are in the order of their groups."""
 
     entries: Int32Array

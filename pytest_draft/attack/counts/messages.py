@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from pytest_draft.arrays import Flag, FloatArray, Int32Array, IntArray, Rows
+from pytest_draft.arrays import Flag, FloatArray, IntArray, Rows
 from pytest_draft.attack.counts.kinds import Kinds
 from pytest_draft.attack.search import Search
 from pytest_draft.timebox import TimeBox
@@ -157,20 +157,12 @@ class _Messages:
     def _pass(self, step: float, noise: float) -> None:
         kinds = self._kinds
         _update_rows(
+            kinds,
             self._rng.permutation(kinds.n_rows),
-            kinds.times,
-            kinds.start,
-            kinds.entries,
-            kinds.first,
-            kinds.last,
-            kinds.of_candidate,
             self._log_share,
             self._message,
             self._chance,
             self._sums,
-            kinds.counts,
-            kinds.distinct,
-            kinds.n_classes,
             noise,
             step,
             self._belief,
@@ -252,20 +244,12 @@ def _renew(
 
 @njit(cache=True, nogil=True)
 def _update_rows(  # noqa: PLR0912
+    kinds: Kinds,
     order: IntArray,
-    times: Int32Array,
-    start: IntArray,
-    entries: Int32Array,
-    first: IntArray,
-    last: IntArray,
-    of_candidate: Int32Array,
     log_share: FloatArray,
     message: Rows,
     chance: Rows,
     sums: FloatArray,
-    counts: FloatArray,
-    distinct: FloatArray,
-    n_classes: int,
     noise: float,
     step: float,
     belief: FloatArray,
@@ -278,6 +262,9 @@ def _update_rows(  # noqa: PLR0912
     `sums` are over rows, for each class at each leaf: draws, their variance, their covariance with distinct rows, the
     variance of these, and these. With `step` 0 messages stay as they are. Of rows after a stop all does.
     """
+    times, start, entries, n_classes = kinds.times, kinds.start, kinds.entries, kinds.n_classes
+    first, last, of_candidate = kinds.first, kinds.last, kinds.of_candidate
+    counts, distinct = kinds.counts, kinds.distinct
     held = np.zeros(len(counts))
     for i in order:
         if stop[0] != 0:

@@ -161,39 +161,28 @@ class PlacingChain:
         """Draw each row anew, given all others, until a flag is raised."""
         kinds, n_rows = self._kinds, self._kinds.n_rows
         _sweep(
+            kinds,
             self._rng.permutation(n_rows),
             self._rng.random(n_rows),
-            kinds.times,
-            kinds.start,
-            kinds.entries,
-            kinds.first,
-            kinds.last,
-            kinds.of_candidate,
             self._log_share,
             self.chosen,
             self._count,
             self._distinct,
             self._weight,
             self._weight_distinct,
-            kinds.n_classes,
             temperature,
             stop,
         )
         pairs = self._rng.integers(n_rows, size=(_PARAMETERS.exchanges * n_rows, 2))
         _exchange(
+            kinds,
             pairs,
             self._rng.random(len(pairs)),
-            kinds.times,
-            kinds.entries,
-            kinds.first,
-            kinds.last,
-            kinds.of_candidate,
             self.chosen,
             self._count,
             self._distinct,
             self._weight,
             self._weight_distinct,
-            kinds.n_classes,
             temperature,
             stop,
         )
@@ -211,25 +200,21 @@ def _drawn(first: IntArray, last: IntArray, of_candidate: Int32Array, share: Flo
 
 @njit(cache=True, nogil=True)
 def _sweep(  # noqa: PLR0912
+    kinds: Kinds,
     order: IntArray,
     level: FloatArray,
-    times: Int32Array,
-    start: IntArray,
-    entries: Int32Array,
-    first: IntArray,
-    last: IntArray,
-    of_candidate: Int32Array,
     log_share: FloatArray,
     chosen: IntArray,
     count: FloatArray,
     distinct: FloatArray,
     weight: FloatArray,
     weight_distinct: FloatArray,
-    n_classes: int,
     temperature: float,
     stop: Flag,
 ) -> None:
     """Change `chosen`, and by how much it exceeds what was observed, row by row, until a flag is raised."""
+    times, start, entries, n_classes = kinds.times, kinds.start, kinds.entries, kinds.n_classes
+    first, last, of_candidate = kinds.first, kinds.last, kinds.of_candidate
     gain = np.zeros(len(count))
     score = np.empty((last - first).max())
     for i in order:
@@ -277,23 +262,20 @@ def _sweep(  # noqa: PLR0912
 
 @njit(cache=True, nogil=True)
 def _exchange(
+    kinds: Kinds,
     pairs: IntArray,
     level: FloatArray,
-    times: Int32Array,
-    entries: Int32Array,
-    first: IntArray,
-    last: IntArray,
-    of_candidate: Int32Array,
     chosen: IntArray,
     count: FloatArray,
     distinct: FloatArray,
     weight: FloatArray,
     weight_distinct: FloatArray,
-    n_classes: int,
     temperature: float,
     stop: Flag,
 ) -> None:
     """Let two rows change kinds, where each can be the other's, if that fits better, or by chance (Metropolis)."""
+    times, entries, n_classes = kinds.times, kinds.entries, kinds.n_classes
+    first, last, of_candidate = kinds.first, kinds.last, kinds.of_candidate
     for p in range(len(pairs)):
         if stop[0] != 0:
             break
