@@ -27,7 +27,8 @@ MOST_BYTES = 256 << 20
 
 _REMEDY = "give a report that --draft-report=json has written with this version"
 
-_KEPT = ("adversary", "verdict", "reasons", "seconds", "cached", "metrics", "baselines")
+_KEPT = ("adversary", "verdict", "reasons", "seconds", "cached")
+_KEPT_METRICS = (*COMPARED, "unique_rows", "certain_rows_exact", "n_rows")
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,8 @@ def _kept(result: Result) -> Result:
         "artifact": {name: result["artifact"].get(name) for name in ("path", "place", "sha256")},
         "data": {name: result["data"][name] for name in ("path", "sha256")},
         "policy": {name: result["policy"].get(name) for name in ("name", "sha256")},
+        "metrics": {name: result["metrics"].get(name) for name in _KEPT_METRICS},
+        "baselines": {name: one for name, one in result["baselines"].items() if name.endswith("_bounds")},
         "entropy": {name: result["entropy"][name] for name in ("ratio_bounds", "reasons") if name in result["entropy"]},
         "checks": [
             {name: check[name] for name in ("rule", "result", "severity", "waiver", "sentence")}
