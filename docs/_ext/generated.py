@@ -21,7 +21,7 @@ from pytest_draft.documents import rules_folder
 from pytest_draft.plugin import fixtures, hookspecs, marks, options, results
 from pytest_draft.policy import rules
 from pytest_draft.policy.policy import Policy, read_policy
-from pytest_draft.report.schema import fleet_schema
+from pytest_draft.report.schema import METRICS, fleet_schema
 from pytest_draft.report.schema import schema as report_schema
 
 if TYPE_CHECKING:
@@ -336,6 +336,23 @@ def kind(value: Mapping[str, Any]) -> str:
     return names + bounds + (", SHA-256 in hexadecimal" if value.get("pattern") == "^[0-9a-f]{64}$" else "")
 
 
+# -- metrics
+
+
+def metric_list(*section: str) -> str:
+    """Return a table of a section's metrics; those that share a meaning have one row."""
+    rows: list[tuple[list[str], list[str], str]] = []
+    for name, metric in METRICS.items():
+        if metric.meaning is not None:
+            rows.append(([], [], metric.meaning if metric.section == " ".join(section) else ""))
+        rows[-1][0].append(f"`{name}`")
+        rows[-1][1].append(metric.unit)
+    shown = [(names, units if len(set(units)) > 1 else units[:1], meaning) for names, units, meaning in rows if meaning]
+    return table(
+        ("metric", "unit", "meaning"), [(", ".join(names), ", ".join(units), said) for names, units, said in shown]
+    )
+
+
 # -- Markdown
 
 
@@ -378,6 +395,7 @@ PARTS: dict[str, Callable[..., str]] = {
     "errors": error_list,
     "rule-overview": rule_overview,
     "rules": rule_list,
+    "metrics": metric_list,
     "schema": schema_tables,
 }
 """What can be generated, by name."""

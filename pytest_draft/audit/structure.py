@@ -25,13 +25,17 @@ from pytest_draft.artifact.forest.occurrences import occurrences
 from pytest_draft.artifact.rules.rule_list import RuleList
 from pytest_draft.attack.boosted.counted import row_numbers
 from pytest_draft.attack.descent import leaf_positions
+from pytest_draft.attack.enumeration import build
+from pytest_draft.attack.numeric.problem import is_numeric
 from pytest_draft.attack.problem import Problem
 from pytest_draft.data import TrainingData
 from pytest_draft.data.individuals import hundredths
-from pytest_draft.errors import NotCoveredError, OutOfTimeError
+from pytest_draft.domain import Domain
+from pytest_draft.errors import InfeasibleError, NotCoveredError, OutOfTimeError
 from pytest_draft.facts.entropy import Between, Entropy
 from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.facts.structure import AT_LEAST, StructureFacts
+from pytest_draft.knowledge import exchangeable_groups
 from pytest_draft.timebox import TimeBox
 
 _UNITS_PER_VISIT = 2e-7
@@ -142,6 +146,41 @@ def with_numbers(forest: Forest, data: TrainingData | None, timebox: TimeBox) ->
     with suppress(OutOfTimeError):
         counted = None if data is None else counted_by(forest, data.rows, data.labels, timebox)
     return row_numbers(forest) if counted is None else counted
+
+
+def narrowed(entropy: Entropy, problem: Problem, reconstruction: Reconstruction | None = None) -> Entropy:
+    """Narrow what all trees together leave, where the problem says all that they reveal; else the bounds stand.
+
+    Parameters
+    ----------
+    problem : Problem
+        Of the forest's own values, for an adversary without side knowledge.
+    reconstruction : Reconstruction or None
+        Of this problem.
+    """
+    all_is_said = problem.complete and problem.groups.draws_known
+    if entropy.examined > 1 and not entropy.reasons and all_is_said:
+        return together(entropy, problem, reconstruction)
+    return entropy
+
+
+def narrowed_without_attack(
+    entropy: Entropy, forest: Forest, domain: Domain, adversary: str, timebox: TimeBox
+) -> Entropy:
+    """Narrow what all trees together leave by domain reduction alone; where that cannot be, the bounds stand.
+
+    Parameters
+    ----------
+    adversary : str
+        Without side knowledge.
+    """
+    if forest.n_trees == 1 or is_numeric(domain):
+        return entropy
+    try:
+        groups = exchangeable_groups(forest, adversary, timebox=timebox)
+        return narrowed(entropy, build(forest, domain, groups, timebox)) if groups.draws_known else entropy
+    except (NotCoveredError, OutOfTimeError, InfeasibleError):
+        return entropy
 
 
 def together(entropy: Entropy, problem: Problem, reconstruction: Reconstruction | None = None) -> Entropy:

@@ -10,9 +10,10 @@ from dataclasses import replace
 
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.problem import Problem
+from pytest_draft.audit.contents import inspect_contents
 from pytest_draft.audit.entropy import audit_entropy
-from pytest_draft.audit.file_audit import audit_file, narrowed, narrowed_without_attack
-from pytest_draft.errors import DraftError
+from pytest_draft.audit.structure import narrowed, narrowed_without_attack, structure_of
+from pytest_draft.errors import DataError, DraftError
 from pytest_draft.examine.inputs import Inputs, Opened
 from pytest_draft.examine.limits import AUDIT_SHARE, INSPECT_SHARE
 from pytest_draft.examine.record import FlowRecord
@@ -24,10 +25,14 @@ def audit(opened: Opened, record: FlowRecord) -> None:
     """Note what a file reveals without any attack, and hand out what is known by then."""
     with record.clock("read"):
         box = record.limits.within(INSPECT_SHARE)
-        found = audit_file(opened.artifact, opened.given, opened.data, box, opened.all_rows)
-        artifact = replace(record.facts.artifact, contents=found.contents, structure=found.structure)
+        structure = structure_of(opened.artifact.model, opened.data, box)
+        try:
+            contents = inspect_contents(opened.artifact, opened.given, opened.data, box, opened.all_rows)
+        except DataError:  # whoever reads the data says what is wrong with them
+            contents = inspect_contents(opened.artifact, None, None, box)
+        artifact = replace(record.facts.artifact, contents=contents, structure=structure)
         record.facts = replace(record.facts, artifact=artifact)
-    if (why := found.contents.why_not_judged) is not None:
+    if (why := contents.why_not_judged) is not None:
         record.doubt(why)
     record.keep_known()
 

@@ -25,7 +25,12 @@ class Between:
     @property
     def exact(self) -> float | None:
         """The share; None where it is only bounded."""
-        return self.lower if self.lower == self.upper else None
+        return self.lower if self.is_exact else None
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the share is known."""
+        return self.lower == self.upper
 
     @property
     def rest(self) -> Between:

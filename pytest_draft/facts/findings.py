@@ -71,6 +71,24 @@ class Measure:
         """Whether thresholds without a baseline are meant for it, too: it holds all unknown attributes as they are."""
         return self.of in ("everything", "seen") and self.scale == "range"
 
+    @property
+    def error_without_file(self) -> float | None:
+        """The least error that anybody considered gets without the file; None where that is not known.
+
+        Other rows like these, as many as there are, as they are or in proportion to how frequent they are, and the
+        guess of somebody who knows all rows but one.
+        """
+        if self.informed is None or self.split_half.error is None:
+            return None
+        return self.informed.without_file * self.informed.shrinks * self.split_half.error
+
+    @property
+    def rows_without_file(self) -> float:
+        """The most rows that anybody considered meets perfectly without the file."""
+        drawn = () if self.informed is None else self.informed.population
+        shares = (one.near_rows_without_file for one in drawn if not one.measured)
+        return min(max([self.split_half.perfect_rows or 0.0, *(one * self.rows for one in shares)]), float(self.rows))
+
 
 @dataclass(frozen=True)
 class Labelled:

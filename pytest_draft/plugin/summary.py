@@ -7,7 +7,6 @@ import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import pytest
 
 from pytest_draft.bounded import what_failed
 from pytest_draft.errors import listed, one_line
+from pytest_draft.facts.examination import versions_here
 from pytest_draft.facts.storage import write_atomically
 from pytest_draft.foreign_text import address
 from pytest_draft.plugin.failure_text import wrapped
@@ -123,7 +123,7 @@ class Summary:
         results = records.results()
         undecide_partial(results, {(check.artifact, check.adversary) for check in missing}, records.own_items)
         changed = undecide_changed(results, records.own_items)
-        report, refused = _updated(config, document(results, not_run, _version()))
+        report, refused = _updated(config, document(results, not_run, versions_here().get("pytest-draft")))
         models = fleet(report, [check.artifact for check in missing], session.earlier)
         settings = session.settings
         fails = bool(not_run) and (settings.strict or (bool(missing) and not settings.allow_not_run))
@@ -314,10 +314,3 @@ def check_lines(result: dict[str, Any], shown_as_failures: Collection[str], mixe
     if (unread := sentences.not_read(result)) is not None:
         lines.append(unread)
     return list(dict.fromkeys(lines))
-
-
-def _version() -> str | None:
-    try:
-        return version("pytest-draft")
-    except PackageNotFoundError:
-        return None

@@ -31,6 +31,9 @@ _METRICS = {
 }
 """What each allowance is about; `fall` says that a metric gets worse by falling."""
 
+COMPARED = (*(one.name for one in _METRICS.values()), _GIVEN_OTHERS)
+"""Names of the metrics that are compared."""
+
 OF_ATTACKS = {"max_error_drop": 0.01, "max_perfect_rows_rise": 0, "max_singled_out_rows_rise": 0}
 """Allowances in force where a policy that judges an attack does not state them."""
 

@@ -74,24 +74,6 @@ def _with(ideal: Ideal, people: Sequence[Attacker]) -> Ideal:
     )
 
 
-def without_file(part: Measure) -> float | None:
-    """Return the least error that anybody considered gets of a part without the file; None where that is not known.
-
-    Other rows like these, as many as there are, as they are or in proportion to how frequent they are, and the guess of
-    somebody who knows all rows but one.
-    """
-    if part.informed is None or part.split_half.error is None:
-        return None
-    return part.informed.without_file * part.informed.shrinks * part.split_half.error
-
-
-def rows_without_file(part: Measure) -> float:
-    """Return the most rows that anybody considered meets perfectly without the file."""
-    base = part.split_half.perfect_rows or 0.0
-    drawn = [] if part.informed is None else [one for one in part.informed.population if not one.measured]
-    return min(max([base, *(one.near_rows_without_file * part.rows for one in drawn)]), float(part.rows))
-
-
 def by_error(part: Measure) -> list[Ideal]:
     """Return the same for errors, the tightest limit first, and last those that the attack shows to be wrong."""
     reached = part.error.upper
@@ -118,7 +100,7 @@ def _informed_ideal(part: Measure, informed: Informed, split_half: float, base: 
         exact = max(part.exact.split_half + added * (1 - part.exact.split_half), part.exact.share)
     among_all, n_rows = informed.shrinks * split_half, float(part.rows)
     alone = GUESSED * min(informed.without_file, _MOST) * among_all
-    plain = rows_without_file(part)
+    plain = part.rows_without_file
     guessed = GUESSED * min(min(informed.of_split_half, informed.without_file, _MOST) * among_all, part.error.upper)
     most = base + _added(informed.near_rows, informed.near_rows_without_file) * (n_rows - base)
     knows_all = Attacker(

@@ -11,7 +11,7 @@ from pytest_draft.facts.findings import Findings, Measure, ScaleName
 from pytest_draft.facts.slices import Measured, SliceFigures
 from pytest_draft.policy.bar import Bar
 from pytest_draft.policy.held import Held, by_attack, by_best_attack, deciding, named, of_labelled, of_parts, of_slices
-from pytest_draft.policy.ideal import by_rows, ideals_of, rows_of_ideal, rows_without_file
+from pytest_draft.policy.ideal import by_rows, ideals_of, rows_of_ideal
 from pytest_draft.policy.rule import Key, NotApplicable, Outcome, Rule, Thresholds
 
 NOT_MATCHED = "not counted exactly, as too many rows are alike or the time ran out"
@@ -124,7 +124,7 @@ def _against(part: Measure, thresholds: Thresholds) -> list[tuple[Outcome, Bar |
         if baseline is None:
             outcomes.append((_without_baseline(part), None))
         else:
-            base = rows_without_file(part)
+            base = part.rows_without_file
             others, whose = round(base), "other rows like these match"
             if base > baseline:
                 whose = "somebody who knows other people's rows meets without the file"

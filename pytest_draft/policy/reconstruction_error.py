@@ -9,7 +9,7 @@ from pytest_draft.facts.findings import Findings, Measure
 from pytest_draft.facts.slices import Measured, SliceFigures
 from pytest_draft.policy.bar import Bar, bound
 from pytest_draft.policy.held import Held, by_attack, by_best_attack, deciding, named, of_labelled, of_parts, of_slices
-from pytest_draft.policy.ideal import ADDED, by_error, by_other_people, error_of_ideal, without_file
+from pytest_draft.policy.ideal import ADDED, by_error, by_other_people, error_of_ideal
 from pytest_draft.policy.rule import Key, NotApplicable, Outcome, Rule, Thresholds
 
 _ROUNDING = 1e-9  # errors are sums of fractions
@@ -48,7 +48,7 @@ def _judge_part(part: Measure, thresholds: Thresholds) -> list[Held]:
 
 def _of_part(part: Measure, thresholds: Thresholds) -> list[tuple[Outcome, Bar | None]]:
     meant = _of(part.absolute, thresholds)
-    return _against(part.error, part.split_half.error, part.random.error, part.on, meant, without_file(part))
+    return _against(part.error, part.split_half.error, part.random.error, part.on, meant, part.error_without_file)
 
 
 def _judge_slice(figures: SliceFigures, measured: Measured, thresholds: Thresholds) -> list[Outcome]:
@@ -76,22 +76,10 @@ def _against(
 ) -> list[tuple[Outcome, Bar | None]]:
     """Return what each threshold says of an error, and its bar; None without the baseline that makes it."""
     outcomes: list[tuple[Outcome, Bar | None]] = []
-    baselines = {
-        "max_error": ("", 1.0),
-        "max_error_of_split_half": ("other rows like these", split_half),
-        "max_error_of_random": ("random guesses", random),
-    }
-    for key, (name, baseline) in baselines.items():
-        if key not in thresholds:
+    for key, (at, where_from) in limits(thresholds, split_half, random, without, " there" * bool(on)).items():
+        if at is None:
+            outcomes.append((_without_baseline(error, on, where_from), None))
             continue
-        if baseline is None:
-            outcomes.append((_without_baseline(error, on, name), None))
-            continue
-        at, share = thresholds[key] * baseline, thresholds[key]
-        where_from = f" ({share:g} x {baseline:.4f}, what {name} get{' there' * bool(on)})" if name else ""
-        if key == "max_error_of_split_half" and without is not None and (1 - ADDED) * without < at:
-            at = (1 - ADDED) * without
-            where_from = f" ({1 - ADDED:g} x {without:.4f}, what somebody gets without the file{' there' * bool(on)})"
         bar = Bar(at, f"limit: {at:.4f}{where_from}", fails="at most", rounding=_ROUNDING)
         found = _judged(error, bar, on)
         if random is not None and key != "max_error_of_split_half" and found.result == "failed" and random <= at:
@@ -100,6 +88,28 @@ def _against(
             found = Outcome("failed", impossible, lower)
         outcomes.append((found, bar))
     return outcomes
+
+
+def limits(
+    thresholds: Thresholds, split_half: float | None, random: float | None, without: float | None, there: str = ""
+) -> dict[str, tuple[float | None, str]]:
+    """Return the error at which each threshold fails, and where that is from; None, and whose, without a baseline."""
+    found: dict[str, tuple[float | None, str]] = {}
+    if "max_error" in thresholds:
+        found["max_error"] = thresholds["max_error"], ""
+    others = ("max_error_of_split_half", "other rows like these", split_half, without)
+    for key, name, baseline, least in (others, ("max_error_of_random", "random guesses", random, None)):
+        if key not in thresholds:
+            continue
+        if baseline is None:
+            found[key] = None, name
+        elif least is not None and (1 - ADDED) * least < thresholds[key] * baseline:
+            where_from = f" ({1 - ADDED:g} x {least:.4f}, what somebody gets without the file{there})"
+            found[key] = (1 - ADDED) * least, where_from
+        else:
+            where_from = f" ({thresholds[key]:g} x {baseline:.4f}, what {name} get{there})"
+            found[key] = thresholds[key] * baseline, where_from
+    return found
 
 
 def _judged(error: Distance, bar: Bar, on: str) -> Outcome:

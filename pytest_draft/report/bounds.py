@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from pytest_draft.policy.ideal import ADDED
+from pytest_draft.policy import perfect_rows, reconstruction_error
 from pytest_draft.report.result import Result
 
 Bounds = list[float]
@@ -29,20 +29,15 @@ def span(bounds: Bounds | None, form: str, joined: str = "{} to {}") -> str | No
 
 def error_bar(result: Result) -> float | None:
     """Return the error at which the check fails on the whole data, the strictest threshold; None for no threshold."""
-    rule, metrics = result["policy"]["rules"].get("reconstruction-error", {}), result["metrics"]
-    bars = [rule["max_error"]] if "max_error" in rule else []
-    for key, baseline in (("max_error_of_split_half", "split_half_error"), ("max_error_of_random", "random_error")):
-        if key in rule and metrics[baseline] is not None:
-            bars.append(rule[key] * metrics[baseline])
-            without = metrics.get("error_without_file")
-            if baseline == "split_half_error" and without is not None:
-                bars[-1] = min(bars[-1], (1 - ADDED) * without)
-    return max(bars, default=None)
+    rule, metrics = result["policy"]["rules"].get(reconstruction_error.RULE.id, {}), result["metrics"]
+    baselines = metrics["split_half_error"], metrics["random_error"], metrics.get("error_without_file")
+    bars = reconstruction_error.limits(rule, *baselines).values()
+    return max((at for at, _ in bars if at is not None), default=None)
 
 
 def perfect_bar(result: Result) -> float | None:
     """Return the number of rows above which the check fails on the whole data; None for no threshold."""
-    rule, metrics = result["policy"]["rules"].get("perfect-rows", {}), result["metrics"]
+    rule, metrics = result["policy"]["rules"].get(perfect_rows.RULE.id, {}), result["metrics"]
     bars = [rule["max_perfect_rows"]] if "max_perfect_rows" in rule else []
     baseline = metrics["split_half_perfect_rows"]
     if "max_share_beyond_split_half" in rule and baseline is not None:

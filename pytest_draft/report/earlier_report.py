@@ -13,8 +13,9 @@ from jsonschema import Draft202012Validator
 
 from pytest_draft.bounded import content, what_failed
 from pytest_draft.errors import UsageError, one_line
+from pytest_draft.policy.compared_with_earlier import COMPARED
 from pytest_draft.policy.rule import Figures, NowAndEarlier
-from pytest_draft.report.bounds import Bounds, bounds_of
+from pytest_draft.report.bounds import bounds_of
 from pytest_draft.report.canonical import HASH, sha256
 from pytest_draft.report.matched import file_name, matched
 from pytest_draft.report.result import SCHEMA_VERSION, Result
@@ -27,11 +28,7 @@ MOST_BYTES = 256 << 20
 _REMEDY = "give a report that --draft-report=json has written with this version"
 
 _KEPT = ("adversary", "verdict", "reasons", "seconds", "cached")
-_KEPT_METRICS = (
-    *("reconstruction_error", "perfect_rows", "singled_out_rows", "unique_rows", "certain_rows", "certain_rows_exact"),
-    *("n_rows", "random_error", "split_half_error", "expected_perfect_rows", "split_half_perfect_rows"),
-    "given_others_matched_error",
-)
+_KEPT_METRICS = (*COMPARED, "unique_rows", "certain_rows_exact", "n_rows")
 
 
 @dataclass(frozen=True)
@@ -126,13 +123,12 @@ def read_earlier(path: Path) -> Earlier:
 def _kept(result: Result) -> Result:
     """Return of a result what is compared, and what tells how the model stood."""
     kept = {name: result[name] for name in _KEPT}
-    bounds = ("reconstruction_error_bounds", "perfect_rows_bounds")
     return kept | {
         "artifact": {name: result["artifact"].get(name) for name in ("path", "place", "sha256")},
         "data": {name: result["data"][name] for name in ("path", "sha256")},
         "policy": {name: result["policy"].get(name) for name in ("name", "sha256")},
         "metrics": {name: result["metrics"].get(name) for name in _KEPT_METRICS},
-        "baselines": {name: result["baselines"][name] for name in bounds if name in result["baselines"]},
+        "baselines": {name: one for name, one in result["baselines"].items() if name.endswith("_bounds")},
         "entropy": {name: result["entropy"][name] for name in ("ratio_bounds", "reasons") if name in result["entropy"]},
         "checks": [
             {name: check[name] for name in ("rule", "result", "severity", "waiver", "sentence")}
@@ -150,24 +146,15 @@ def figures(result: Result) -> Figures:
         An entry of a report's ``results``.
     """
     metrics, baselines, entropy = result["metrics"], result["baselines"], result["entropy"]
-    found: dict[str, tuple[float, float]] = {}
-    for name in ("reconstruction_error", "perfect_rows", "given_others_matched_error"):
-        if bounds := bounds_of(result, name):
-            found[name] = _pair(bounds)
-    if (single := metrics["singled_out_rows"]) is not None:
-        bounded = "perfect_rows_bounds" in baselines  # those of singled-out rows are not in a report
-        found["singled_out_rows"] = (single, metrics["unique_rows"] if bounded else single)
-    if (certain := metrics["certain_rows"]) is not None:
-        found["certain_rows"] = (certain, certain if metrics["certain_rows_exact"] else metrics["n_rows"])
+    found = {name: bounds_of(result, name) for name in COMPARED}
+    if (single := metrics["singled_out_rows"]) is not None and "perfect_rows_bounds" in baselines:
+        found["singled_out_rows"] = [single, metrics["unique_rows"]]  # its own bounds are not in a report
+    if (certain := metrics["certain_rows"]) is not None and not metrics["certain_rows_exact"]:
+        found["certain_rows"] = [certain, metrics["n_rows"]]
+    found["entropy_reduction"] = None
     if bounds := entropy.get("ratio_bounds"):
-        lower, upper = _pair(bounds)
-        found["entropy_reduction"] = (1 - upper, 1.0 if entropy["reasons"] else 1 - lower)
-    return {name: pair for name, pair in found.items() if None not in pair}
-
-
-def _pair(bounds: Bounds) -> tuple[float, float]:
-    lower, upper = bounds
-    return float(lower), float(upper)
+        found["entropy_reduction"] = [1 - bounds[1], 1.0 if entropy["reasons"] else 1 - bounds[0]]
+    return {name: (pair[0], pair[1]) for name, pair in found.items() if pair is not None and None not in pair}
 
 
 def _refuse(constant: str) -> NoReturn:

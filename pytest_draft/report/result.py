@@ -5,130 +5,21 @@ No NaN, no row of data. A metric that is not known is null.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
-from pytest_draft.facts.entropy import Between
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.figures import TOLERANCE
 from pytest_draft.facts.findings import Findings
 from pytest_draft.facts.structure import AT_LEAST, StructureFacts
 from pytest_draft.policy import perfect_rows, reconstruction_error
-from pytest_draft.policy.ideal import rows_without_file, without_file
 from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.verdict import Check, verdict_of
+from pytest_draft.report.schema import METRICS
 
 SCHEMA_VERSION = 2
 """Of ``report.schema.json``; a report of another version is not compared with."""
-
-_FOUND_IN: dict[str, str | Callable[[Examination], float | int | None]] = {
-    "reconstruction_error": "findings.whole.error.exact",
-    "original_error": "findings.original_error.exact",
-    "raw_error": "findings.raw.error.exact",
-    "raw_columns": "findings.raw.columns",
-    "random_error": "findings.whole.random.error",
-    "split_half_error": "findings.whole.split_half.error",
-    "perfect_rows": "findings.whole.perfect.lower",
-    "expected_perfect_rows": "findings.whole.random.perfect_rows",
-    "split_half_perfect_rows": "findings.whole.split_half.perfect_rows",
-    "singled_out_rows": "findings.singled_out.lower",
-    "unique_rows": "findings.unique_rows",
-    "worst_row_error": "findings.whole.error.worst",
-    "n_rows": lambda one: one.data.rows if one.findings is None else one.findings.whole.rows,
-    "known_rows": "findings.known_rows",
-    "known_attributes": "findings.known_attributes",
-    "rows_in_order": "findings.rows_in_order",
-    "free_share": "findings.values.free_share",
-    "determined_values": "findings.values.determined.number",
-    "determined_error": "findings.values.determined.error",
-    "free_values": "findings.values.free.number",
-    "free_error": "findings.values.free.error",
-    "rebuilt_rows": "findings.rebuilt_rows",
-    "inlier_rows": "findings.inliers.number",
-    "inlier_error": "findings.inliers.error",
-    "inlier_perfect_rows": "findings.inliers.perfect_rows",
-    "outlier_rows": "findings.outliers.number",
-    "outlier_error": "findings.outliers.error",
-    "outlier_perfect_rows": "findings.outliers.perfect_rows",
-    "leak_p_value": "findings.significance.p_value",
-    "leak_rank": "findings.significance.rank",
-    "seen_rows": "findings.by_name.seen.rows",
-    "seen_error": "findings.by_name.seen.error.exact",
-    "seen_perfect_rows": "findings.by_name.seen.perfect.lower",
-    "informative_columns": "findings.by_name.informative.columns",
-    "informative_error": "findings.by_name.informative.error.exact",
-    "informative_perfect_rows": "findings.by_name.informative.perfect.lower",
-    "mostly_determined_columns": "findings.by_name.mostly_determined.columns",
-    "mostly_determined_error": "findings.by_name.mostly_determined.error.exact",
-    "mostly_determined_perfect_rows": "findings.by_name.mostly_determined.perfect.lower",
-    "fully_determined_rows": "findings.values.determined_rows",
-    "fully_determined_compared": "findings.by_name.fully_determined.rows",
-    "fully_determined_error": "findings.by_name.fully_determined.error.exact",
-    "fully_determined_split_half_error": "findings.by_name.fully_determined.split_half.error",
-    "fully_determined_perfect_rows": "findings.by_name.fully_determined.perfect.lower",
-    "certain_unique_rows": "findings.certain_unique.lower",
-    "certain_unique_rows_exact": lambda one: _at(one, "findings.certain_unique.exact"),
-    "error_with_labels": "findings.labelled.measure.error.exact",
-    "split_half_error_with_labels": "findings.labelled.measure.split_half.error",
-    "perfect_rows_with_labels": "findings.labelled.measure.perfect.lower",
-    "split_half_perfect_rows_with_labels": "findings.labelled.measure.split_half.perfect_rows",
-    "labels_of_perfect_rows": "findings.labelled.rows_without",
-    "majority_labels_of_perfect_rows": "findings.labelled.commonest",
-    "certain_rows": lambda one: _at(one, f"{_certain(one)}.lower"),
-    "certain_rows_exact": lambda one: _at(one, f"{_certain(one)}.exact"),
-    "certain_values": "findings.values.certain.number",
-    "certain_error": "findings.values.certain.error",
-    "constrained_values": "findings.values.constrained.number",
-    "constrained_error": "findings.values.constrained.error",
-    "proved_values": "findings.proved_values.number",
-    "median_error": "findings.numeric.median.error",
-    "iqr_error": "findings.numeric.attack.iqr_error",
-    "close_values": "findings.numeric.attack.close_values",
-    "exact_values": "findings.numeric.attack.exact_values",
-    "exact_rows": "findings.numeric.attack.exact_rows",
-    "rank_error": "findings.by_name.by_rank.error.exact",
-    "rank_split_half_error": "findings.by_name.by_rank.split_half.error",
-    "rank_perfect_rows": "findings.by_name.by_rank.perfect.lower",
-    "rank_split_half_perfect_rows": "findings.by_name.by_rank.split_half.perfect_rows",
-    "rank_exact_values": "findings.by_name.by_rank.exact.share",
-    "rank_split_half_exact_values": "findings.by_name.by_rank.exact.split_half",
-    "guaranteed_overlap": "certificate.guaranteed_vectors.lower",
-    "guaranteed_overlap_exact": "certificate.guaranteed_vectors.exact",
-    "unique": "certificate.unique",
-    "error_without_file": lambda one: None if one.findings is None else without_file(one.findings.whole),
-    "rows_without_file": lambda one: None if one.findings is None else rows_without_file(one.findings.whole),
-    "given_others_error": "informed.error",
-    "given_others_error_without_file": "informed.error_without_file",
-    "given_others_matched_error": "informed.matched_error",
-    "given_others_split_half_error": "informed.split_half_error",
-    "given_others_told_values": "informed.told_values",
-    "given_others_told_rows": "informed.told_rows",
-    "given_others_near_values": "informed.near_values",
-    "given_others_near_rows": "informed.near_rows",
-    "label_told": "label_told.told.share",
-    "label_told_without_rows": "label_told.told.share_without",
-    "label_certain": "label_told.told.share_certain",
-    "target_exact": "label_told.exact.share",
-    "target_exact_without_rows": "label_told.exact.share_without",
-    "entropy_reduction": "entropy.ratio.rest.lower",
-    "entropy_reduction_exact": lambda one: _ends_meet(_at(one, "entropy.ratio")),
-    "row_entropy_reduction": "entropy.lowest_row.rest.lower",
-    "row_entropy_reduction_exact": lambda one: _ends_meet(_at(one, "entropy.lowest_row")),
-    "dist": "entropy.dist",
-    "residual": "residual",
-    "reproduced_trees": "reproduced_trees",
-}
-"""Where an examination holds each metric; a metric is null where anything on the way is None."""
-
-_WITHOUT_IT = re.compile(r".*\.(split_half\..*|random\..*|unique_rows|columns|known_.*)")
-_OF_ATTACK = [
-    name
-    for name, path in _FOUND_IN.items()
-    if isinstance(path, str) and path.startswith("findings.") and not _WITHOUT_IT.fullmatch(path)
-]
-"""Metrics that only an attack gives."""
 
 _OF_SLICE = {
     "rebuilt_rows": "rebuilt_rows",
@@ -142,9 +33,6 @@ _OF_SLICE = {
     "unique_rows": "unique_rows",
 }
 """Where each figure of a slice that was measured stands."""
-
-METRICS = tuple(_FOUND_IN)
-"""Names in ``metrics``, always all of them."""
 
 Report = dict[str, Any]
 """The whole report of a run, plain."""
@@ -243,29 +131,22 @@ def result_of(examination: Examination, checks: Iterable[Check], policy: Policy,
 
 def metrics_of(examination: Examination) -> dict[str, float | int | None]:
     """Return the metrics of an examination, null where unknown; an error that is only bounded is null."""
-    found = {
-        name: _at(examination, found_in) if isinstance(found_in, str) else found_in(examination)
-        for name, found_in in _FOUND_IN.items()
-    }
-    return {**found, **dict.fromkeys(_OF_ATTACK)} if examination.cut_short else found
+    found = {name: _at(examination, one.found_in) for name, one in METRICS.items()}
+    if examination.cut_short:
+        found |= {name: None for name, one in METRICS.items() if one.of_attack}
+    return found
 
 
-def _at(value: Any, path: str) -> Any:
-    """Return what stands at the end of a path of attributes; None where something on the way is."""
-    for name in path.split("."):
-        if value is None:
-            return None
-        value = value.get(name) if isinstance(value, dict) else getattr(value, name)
-    return value
-
-
-def _ends_meet(bounds: Between | None) -> bool | None:
-    return None if bounds is None else bounds.rest.exact is not None
-
-
-def _certain(examination: Examination) -> str:
-    """Return where it stands how many rows are certain."""
-    return "findings.values.certain_rows" if examination.certificate is None else "certificate.certain_vectors"
+def _at(value: Any, paths: str) -> Any:
+    """Return what stands at the end of the first path of attributes that leads to anything; None where none does."""
+    for path in paths.split(" or "):
+        found = value
+        for name in path.split("."):
+            if found is not None:
+                found = found.get(name) if isinstance(found, dict) else getattr(found, name)
+        if found is not None:
+            return found
+    return None
 
 
 def _structure(structure: StructureFacts | None) -> dict[str, Any] | None:

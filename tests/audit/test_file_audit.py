@@ -1,4 +1,4 @@
-"""The audit's one entrance tells the same as its pieces, and holds whatever becomes of the data."""
+"""The audit of a file holds whatever becomes of the data, and is narrowed by what all trees tell together."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from sklearn.ensemble import ExtraTreesClassifier
 
 from pytest_draft.artifact import read
 from pytest_draft.attack.enumeration import build
-from pytest_draft.audit.contents import inspect_contents
 from pytest_draft.audit.entropy import audit_entropy
-from pytest_draft.audit.file_audit import FileAudit, audit_file, narrowed, narrowed_without_attack
-from pytest_draft.audit.structure import structure_of, together
+from pytest_draft.audit.structure import narrowed, narrowed_without_attack, together
 from pytest_draft.data import training_data
 from pytest_draft.domain import infer
+from pytest_draft.examine.flow import examine
+from pytest_draft.facts.case import Case
 from pytest_draft.knowledge import exchangeable_groups
 from pytest_draft.timebox import TimeBox
 
@@ -32,10 +32,15 @@ def table() -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def artifact(tmp_path_factory, table):
+def model(tmp_path_factory, table):
     path = tmp_path_factory.mktemp("model") / "model.joblib"
     joblib.dump(ExtraTreesClassifier(3, random_state=0).fit(table[list("abcd")], table["label"]), path)
-    return read(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def artifact(model):
+    return read(model)
 
 
 @pytest.fixture(scope="module")
@@ -43,16 +48,10 @@ def data(artifact, table):
     return training_data(table, artifact.model, "label")
 
 
-def test_a_file_is_audited_as_by_its_pieces(artifact, table, data):
-    found = audit_file(artifact, table, data, TimeBox(60))
-    box = TimeBox(60)
-    structure = structure_of(artifact.model, data, box)
-    assert found == FileAudit(inspect_contents(artifact, table, data, box), structure)
-
-
-def test_data_that_are_no_table_leave_what_stands_in_the_file(artifact):
-    no_table = (object(), [0])
-    assert audit_file(artifact, no_table, None, TimeBox(60)) == audit_file(artifact, None, None, TimeBox(60))
+def test_data_that_are_no_table_leave_what_stands_in_the_file(model):
+    without, no_table = (examine(Case(str(model)), data=given)[0] for given in (None, (object(), [0])))
+    assert no_table.solver_status == "refused"
+    assert no_table.artifact.contents == without.artifact.contents is not None
 
 
 def test_entropy_is_narrowed_only_where_all_is_known_that_the_trees_tell(artifact, data):

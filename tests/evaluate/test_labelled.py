@@ -20,7 +20,8 @@ from pytest_draft.facts.figures import Distance
 from pytest_draft.facts.findings import WITH_LABELS, Labelled
 from pytest_draft.policy.policy import read_policy
 from pytest_draft.policy.rules import RULES
-from pytest_draft.report.result import METRICS, metrics_of
+from pytest_draft.report.result import metrics_of
+from pytest_draft.report.schema import METRICS
 from pytest_draft.report.sentences import of_whole_rows
 
 DOMAIN = flags("abcd")

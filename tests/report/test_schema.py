@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import copy
 import json
+import os
+import textwrap
 from collections.abc import Iterator
 from dataclasses import asdict, replace
+from importlib import resources
+from pathlib import Path
+from typing import get_args
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -14,15 +19,28 @@ from builders import FINDINGS, PART, changed
 from made_up_facts import filled
 from pytest_draft.facts.ambiguity import Ambiguity, Attacker, Ideal
 from pytest_draft.facts.examination import Examination
+from pytest_draft.facts.figures import Exact
+from pytest_draft.facts.findings import Of
 from pytest_draft.facts.privacy import Privacy
 from pytest_draft.facts.status import SOLVER_STATUSES
 from pytest_draft.policy.policy import Policy
 from pytest_draft.report.canonical import with_hash
-from pytest_draft.report.result import METRICS, result_of
-from pytest_draft.report.schema import schema
+from pytest_draft.report.result import metrics_of, result_of
+from pytest_draft.report.schema import METRICS, schema
 
 OPEN = {"rules", "versions", "statistics", "baselines"}
 """Objects whose keys are not ours, or that can be empty."""
+
+SHARE = {"type": ["number", "null"], "minimum": 0, "maximum": 1}
+NUMBER = {"type": ["number", "null"], "minimum": 0}
+KINDS = {
+    "yes or no": {"type": ["boolean", "null"]},
+    "error": NUMBER,
+    "rows on average": NUMBER,
+    "share": SHARE,
+    "probability": SHARE,
+}
+"""What metrics of a unit are; of any other, whole numbers."""
 
 ADDED = (
     *(
@@ -111,9 +129,29 @@ def changed_report(report: dict, key: str) -> dict:
     return less
 
 
-def test_the_metrics_are_those_that_reports_hold():
+def test_the_metrics_are_those_of_the_table():
+    """``GOLDEN=write`` writes them into the schema."""
+    kinds = {name: KINDS.get(one.unit, {"type": ["integer", "null"], "minimum": 0}) for name, one in METRICS.items()}
+    if os.environ.get("GOLDEN") == "write":
+        path = Path(str(resources.files("pytest_draft.report"))) / "report.schema.json"
+        names = textwrap.fill(", ".join(map(json.dumps, kinds)), 112, initial_indent=" " * 8, subsequent_indent=" " * 8)
+        lines = ",\n".join(f"        {json.dumps(name)}: {json.dumps(kind)}" for name, kind in kinds.items())
+        begin, middle, end = '"required": [\n', '\n      ],\n      "properties": {\n', "\n      }\n    }"
+        head, place, rest = path.read_text(encoding="utf-8").partition('    "metrics": {\n')
+        before, after = rest.split(begin, 1)[0], rest.split(end, 1)[1]
+        path.write_text(head + place + before + begin + names + middle + lines + end + after, encoding="utf-8")
     described = schema()["$defs"]["metrics"]
-    assert set(described["properties"]) == set(described["required"]) == set(METRICS)
+    assert described["properties"] == kinds
+    assert described["required"] == list(kinds)
+
+
+def test_each_metric_stands_where_the_table_says():
+    parts = [changed(PART, of=of) for of in get_args(Of)[1:]] + [
+        changed(PART, of="everything", scale="rank", exact=filled(Exact))
+    ]
+    found = filled(Examination)
+    findings = replace(found.findings, measures=(*found.findings.measures, *parts))
+    assert None not in metrics_of(replace(found, findings=findings, decided_by=None)).values()
 
 
 def test_the_statuses_are_those_of_an_examination():
