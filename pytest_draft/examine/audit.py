@@ -25,9 +25,10 @@ def audit(opened: Opened, record: FlowRecord) -> None:
     with record.clock("read"):
         box = record.limits.within(INSPECT_SHARE)
         found = audit_file(opened.artifact, opened.given, opened.data, box, opened.all_rows)
-        artifact = replace(record.facts.artifact, contents=found.contents, structure=found.structure)
+        contents = found.contents.without_files(record.facts.case.known_files)
+        artifact = replace(record.facts.artifact, contents=contents, structure=found.structure)
         record.facts = replace(record.facts, artifact=artifact)
-    if (why := found.contents.why_not_judged) is not None:
+    if (why := contents.why_not_judged) is not None:
         record.doubt(why)
     record.keep_known()
 
