@@ -150,10 +150,8 @@ def _released(members: Sequence[Member], limits: Limits, place: str | None) -> V
         except ArtifactError as error:
             beside.append(replace(member, content=b"", why=str(error)))
     others = len(members) - 1
-    files = (
-        f", and {others:,} more file{'s' * (others != 1)} {'is' if others == 1 else 'are'} searched for training rows"
-    )
-    said = f"unpacked: the model file in it ({one_line(name, 80)}) is judged{files * (others > 0)}"
+    files = f", and its other files ({others:,}) are searched for training rows" if others else ""
+    said = f"unpacked: the model file in it ({one_line(name, 80)}) is judged{files}"
     return replace(found, released=said, beside=tuple(beside))
 
 

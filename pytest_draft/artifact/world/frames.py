@@ -56,8 +56,7 @@ def _parts(record: Record) -> tuple[Array, Iterator[tuple[object, range | list[i
 
 def _places(said: object) -> range | list[int]:
     if isinstance(said, Record):
-        start, stop, step = said.args
-        return range(start, stop, step)  # type: ignore[arg-type]
+        return range(*(int(part) for part in said.args))  # type: ignore[call-overload]
     return [int(place) for place in said.data]  # type: ignore[attr-defined]
 
 
