@@ -56,7 +56,7 @@ def members_of(packed: bytes, limits: Limits) -> list[Member] | None:
         members.append(member)
         size += len(member.content)
         if len(members) > _MOST:
-            raise ArtifactTooBigError(f"it has more than {_MOST:,} files: release the model with less beside it")
+            raise _too_many()
         if size > most:
             raise ArtifactTooBigError(f"its {len(packed):,} bytes unpack to more than {most:,} bytes")
     return members
@@ -90,6 +90,10 @@ def _inside(prefix: str, packed: bytes, limits: Limits, depth: int) -> Iterator[
             yield Member(path, why=str(error))
 
 
+def _too_many() -> ArtifactTooBigError:
+    return ArtifactTooBigError(f"it has more than {_MOST:,} files: release the model with less beside it")
+
+
 def _of_zip(packed: bytes, limits: Limits) -> Iterator[tuple[str, bytes]]:
     archive = Archive(packed, limits)
     for name in archive.names:
@@ -100,11 +104,13 @@ def _of_zip(packed: bytes, limits: Limits) -> Iterator[tuple[str, bytes]]:
 def _of_tar(data: bytes) -> Iterator[tuple[str, bytes | None]]:
     try:
         with tarfile.open(fileobj=io.BytesIO(data), mode="r:", errors="replace") as archive:
-            seen = set()
-            for number, member in enumerate(archive):
-                if number > _MOST or member.name in seen:
-                    raise CorruptArtifactError(f"it has more than {_MOST:,} members, or two of one name")
+            seen: set[str] = set()
+            for member in archive:
+                if member.name in seen:
+                    raise CorruptArtifactError("it has two members of one name")
                 seen.add(member.name)
+                if len(seen) > 2 * _MOST:  # folders count, too
+                    raise _too_many()
                 if member.isdir():
                     continue
                 end = member.offset_data + member.size

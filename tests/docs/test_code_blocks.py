@@ -141,7 +141,7 @@ def test_a_folder_is_judged_as_it_stands(released, blocks, tmp_path):
     (released.path / "release" / "MLmodel").write_text("flavors: {sklearn: {pickled_model: model.joblib}}")
     (released.path / "release" / "logo.png").write_bytes(b"\x89PNG\0")
     policy = released.path / "policy.toml"
-    rules = '[rules.verbatim-data]\n'
+    rules = "[rules.verbatim-data]\n"
     policy.write_text(f'schema_version = 1\nname = "listed"\n{listed}{rules}')
     arguments = command.split()[1:]
     result = released.runpytest_inprocess(*arguments)
