@@ -41,7 +41,7 @@ def files() -> Iterator[Hostile]:
     for kind, what in ((tarfile.SYMTYPE, "link"), (tarfile.LNKTYPE, "hard link"), (tarfile.CHRTYPE, "device")):
         linked = tarred([("model.pkl", b"")], kind, "/etc/passwd")
         yield unsupported(f"release: a {what}", linked, "holds no model")
-    yield corrupt("release: two members of one name", tarred([("a", b"a"), ("a", b"b")]), "two of one name")
+    yield corrupt("release: two members of one name", tarred([("a", b"a"), ("a", b"b")]), "two members of one name")
     yield too_big("release: many members", tarred([(f"{i}", b"") for i in range(2_100)]), "more than 2,000")
     yield too_big("release: many members in a zip", zipped([(f"{i}", b"") for i in range(2_100)]), "more than 2,000")
     whole = tarred([("a.txt", b"text" * 1000)])
