@@ -11,9 +11,10 @@ import re
 import stat
 import zlib
 from collections.abc import Callable
+from pathlib import Path
 
 from pytest_draft.artifact.budget import Limits
-from pytest_draft.bounded import opened
+from pytest_draft.bounded import archived, opened
 from pytest_draft.errors import ArtifactTooBigError, CorruptArtifactError, UnsupportedArtifactError
 
 _CHUNK = 4 * 2**20
@@ -68,15 +69,28 @@ class Stream(io.BytesIO):
 
 
 def load(path: str | bytes | os.PathLike[str], limits: Limits) -> bytes:
-    """Read a regular file through one descriptor, without ever blocking on a FIFO or a device."""
+    """Read a regular file through one descriptor, without ever blocking on a FIFO or a device; a folder as a tar."""
     descriptor = _open(path)
     try:
         status = os.fstat(descriptor)
+        if stat.S_ISDIR(status.st_mode):
+            return _packed(Path(os.fsdecode(path)), limits)
         if not stat.S_ISREG(status.st_mode):
             raise UnsupportedArtifactError(f"it is {_file_kind(status.st_mode)}: give the path of a model file")
         return _read_all(descriptor, status.st_size, limits.file_bytes)
     finally:
         os.close(descriptor)
+
+
+def _packed(folder: Path, limits: Limits) -> bytes:
+    try:
+        return b"".join(archived(folder, limits.file_bytes))
+    except PermissionError:
+        raise UnsupportedArtifactError("it is a folder of which not all can be read") from None
+    except OSError as error:
+        if error.errno == errno.EFBIG:
+            raise _too_long(limits.file_bytes) from None
+        raise CorruptArtifactError(f"it is a folder, and reading it failed ({_errno(error)})") from None
 
 
 def _open(path: str | bytes | os.PathLike[str]) -> int:
@@ -182,6 +196,25 @@ _UNSUPPORTED: tuple[tuple[bytes, str], ...] = (
 )
 
 
+def beginning(packed: bytes, size: int, limits: Limits) -> bytes:
+    """Return the first bytes of a file, unpacked where it is compressed."""
+    for magic, _, decompressor in _COMPRESSED:
+        if packed.startswith(magic):
+            try:
+                return decompressor(limits).decompress(packed[:_CHUNK], size)
+            except (zlib.error, lzma.LZMAError, OSError, EOFError, ValueError):
+                return b""
+    return packed[:size]
+
+
+def whole(packed: bytes, limits: Limits) -> bytes:
+    """Return a file's bytes, unpacked where it is compressed."""
+    for magic, name, decompressor in _COMPRESSED:
+        if packed.startswith(magic):
+            return _decompress(packed, name, decompressor(limits), limits, limits.unpacked(len(packed)))
+    return packed
+
+
 _GZIP_HEADER = re.compile(rb"\x1f\x8b\x08(?:\0.{6}|\x08.{6}[\w.+ -]{1,64}\0)", re.DOTALL)
 """A gzip header with no more than the file's name."""
 
@@ -193,15 +226,12 @@ def unpack(packed: bytes, limits: Limits) -> Stream:
     for magic, message in _UNSUPPORTED:
         if packed.startswith(magic):
             raise UnsupportedArtifactError(message)
-    for magic, name, decompressor in _COMPRESSED:
-        if packed.startswith(magic):
-            data = _decompress(packed, name, decompressor(limits), limits, limits.unpacked(len(packed)))
-            if name == "gzip" and not _GZIP_HEADER.match(packed):
-                raise UnsupportedArtifactError(
-                    "its gzip header has a comment or extra fields, or a long name: save it with joblib"
-                )
-            return Stream(_checked_pickle(data), line_bytes=limits.line_bytes, unpacked=True)
-    return Stream(_checked_pickle(packed), line_bytes=limits.line_bytes, unpacked=False)
+    data = whole(packed, limits)
+    if packed.startswith(b"\x1f\x8b") and not _GZIP_HEADER.match(packed):
+        raise UnsupportedArtifactError(
+            "its gzip header has a comment or extra fields, or a long name: save it with joblib"
+        )
+    return Stream(_checked_pickle(data), line_bytes=limits.line_bytes, unpacked=data is not packed)
 
 
 def _checked_pickle(data: bytes) -> bytes:

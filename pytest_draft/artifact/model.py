@@ -23,6 +23,7 @@ from pytest_draft.artifact.origin import ORIGINAL, Origin
 from pytest_draft.artifact.places import FoundModel, models_in
 from pytest_draft.artifact.read_forest import ReadForest
 from pytest_draft.artifact.records import Record
+from pytest_draft.artifact.release import Member
 from pytest_draft.artifact.rules.corels import is_corels, stored_corels
 from pytest_draft.artifact.rules.greedy import GREEDY, greedy_rule_list
 from pytest_draft.artifact.rules.rule_list import RuleList
@@ -64,6 +65,48 @@ class View:
     """Where all models of the file stand; empty where there is but one."""
     given: tuple[str, ...] = ()
     """Places of models that were fitted before they were given to a model that fits copies of them."""
+    released: str | None = None
+    """One line on which file of a release is judged, and what becomes of the others; None of a file by itself."""
+    beside: tuple[Member, ...] = field(default=(), repr=False)
+    """Of a release of several files: those that are no model and no objects that could be read."""
+
+    def with_objects(self, name: str, root: object, budget: Budget) -> View:
+        """Return it with what stands in another file of its release, which holds no model."""
+        contents = contents_of(root, budget)
+        trees = unjudged_trees(root, (), (), contents)
+        contents = with_transformers(contents, root, budget)
+        account = account_of(root, budget)
+        mine, theirs = self.contents, contents
+        return replace(
+            self,
+            contents=replace(
+                mine,
+                arrays=(*mine.arrays, *(replace(one, path=_at_file(name, one.path)) for one in theirs.arrays)),
+                opaque=(*mine.opaque, *(_at_file(name, path) for path in theirs.opaque)),
+                learned=(*mine.learned, *(replace(one, path=_at_file(name, one.path)) for one in theirs.learned)),
+                transformers=(*mine.transformers, *theirs.transformers),
+                all_undone=mine.all_undone and theirs.all_undone,
+                names=(*mine.names, *theirs.names),
+            ),
+            account=replace(
+                self.account,
+                unexplained=(
+                    *self.account.unexplained,
+                    *(replace(one, path=_at_file(name, one.path)) for one in (*budget.unused, *account.unexplained)),
+                ),
+                kept=(*self.account.kept, *(replace(one, path=_at_file(name, one.path)) for one in account.kept)),
+                plain=self.account.plain + account.plain,
+                names=(*self.account.names, *account.names),
+            ),
+            unjudged=Unjudged(
+                (*self.unjudged.places, *((_at_file(name, path), number) for path, number in trees.places)),
+                self.unjudged.complete and trees.complete,
+            ),
+        )
+
+
+def _at_file(name: str, path: str) -> str:
+    return f"{name}: {path}" if path else name
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
+import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,17 +16,29 @@ import numpy as np
 
 from pytest_draft.artifact.boosters import booster_in
 from pytest_draft.artifact.budget import DEFAULT_LIMITS, Budget, Limits
-from pytest_draft.artifact.container import load, unpack
-from pytest_draft.artifact.model import Artifact, view, view_of_forest, view_of_rules
+from pytest_draft.artifact.container import beginning, load, unpack
+from pytest_draft.artifact.model import Artifact, View, view, view_of_forest, view_of_rules
 from pytest_draft.artifact.onnx.graph import is_onnx
 from pytest_draft.artifact.onnx.model import read_onnx
 from pytest_draft.artifact.pickle.interpreter import interpret
+from pytest_draft.artifact.release import PICKLE, Member, members_of
 from pytest_draft.artifact.rules.texts import rule_list_in, text_of
 from pytest_draft.artifact.skops.archive import is_archive, read_skops
-from pytest_draft.errors import ArtifactError, ArtifactTooBigError, CorruptArtifactError, one_line
+from pytest_draft.errors import (
+    ArtifactError,
+    ArtifactTooBigError,
+    CorruptArtifactError,
+    SeveralModelsError,
+    UnsupportedArtifactError,
+    listed,
+    one_line,
+)
 
 _LONG = 2**22
 """Bytes from which on a file is hashed beside its reading."""
+
+_TIMES_AS_LONG = 3
+"""All files of a release may take so many times as long to read as one."""
 
 
 def read(path: str | os.PathLike[str], *, place: str | None = None, limits: Limits = DEFAULT_LIMITS) -> Artifact:
@@ -36,7 +49,8 @@ def read(path: str | os.PathLike[str], *, place: str | None = None, limits: Limi
     path : path-like
         A ``.joblib`` or ``.pkl`` file, plain or packed with zlib, gzip, bz2, xz or lzma; a ``.skops`` file; an ONNX
         file of skl2onnx; a booster as XGBoost saves it (JSON or UBJSON); or a rule list as text: TOML, JSON
-        (``rules/rule-list.schema.json``), or what CORELS prints or writes. The format is recognised by the content.
+        (``rules/rule-list.schema.json``), or what CORELS prints or writes. Or a release of several files, with one
+        model in it: a folder, or a tar or zip archive. The format is recognised by the content.
     place : str or None
         Which of several models in the file, as `SeveralModelsError.places` lists them, such as ``estimators_[2]``.
     limits : Limits
@@ -68,27 +82,121 @@ def read(path: str | os.PathLike[str], *, place: str | None = None, limits: Limi
         packed = load(given, limits)
         source.begin(packed)
         size = len(packed)
-        budget = Budget(limits, size)
-        if is_archive(packed):
-            root, budget = read_skops(packed, limits)
-            found = view(root, budget, place)
-        elif is_onnx(packed):
-            found = view_of_forest(*read_onnx(packed, budget))
-        elif (booster := booster_in(packed, budget)) is not None:
-            found = view_of_forest(booster)
-        elif (text := text_of(packed, limits)) is not None:
-            found = view_of_rules(*rule_list_in(text))
+        members = members_of(packed, limits)
+        if members is None:
+            found = _view(packed, limits, place)
         else:
-            stream = unpack(packed, limits)
             del packed
-            budget = Budget(limits, stream.size, size)
-            found = view(interpret(stream, budget), budget, place)
-        account = replace(found.account, unexplained=(*budget.unused, *found.account.unexplained))
+            found = _released(members, limits, place)
         sha256 = source.sha256
         assert sha256 is not None
         not_covered = None if found.not_covered is None else f"{_shown(given)}: {found.not_covered}"
-        found = replace(found, not_covered=not_covered, account=account)
+        found = replace(found, not_covered=not_covered)
         return Artifact(path=given, sha256=sha256, size=size, **vars(found))
+
+
+def _view(packed: bytes, limits: Limits, place: str | None) -> View:
+    """Return what is in a file that holds one model, or objects among which there are models."""
+    budget = Budget(limits, len(packed))
+    if is_archive(packed):
+        root, budget = read_skops(packed, limits)
+        found = view(root, budget, place)
+    elif is_onnx(packed):
+        found = view_of_forest(*read_onnx(packed, budget))
+    elif (booster := booster_in(packed, budget)) is not None:
+        found = view_of_forest(booster)
+    elif (text := text_of(packed, limits)) is not None:
+        found = view_of_rules(*rule_list_in(text))
+    else:
+        root, budget = _objects(packed, limits)
+        found = view(root, budget, place)
+    return replace(found, account=replace(found.account, unexplained=(*budget.unused, *found.account.unexplained)))
+
+
+def _objects(packed: bytes, limits: Limits) -> tuple[object, Budget]:
+    """Return what the interpreter makes of a pickle, and what is left to look at it with."""
+    stream = unpack(packed, limits)
+    budget = Budget(limits, stream.size, len(packed))
+    return interpret(stream, budget), budget
+
+
+def _released(members: Sequence[Member], limits: Limits, place: str | None) -> View:
+    """Return the one model of a release of several files, with all that stands in the others."""
+    models: dict[str, View | SeveralModelsError] = {}
+    objects: list[Member] = []
+    beside: list[Member] = []
+    why = None
+    ends = time.thread_time() + _TIMES_AS_LONG * limits.seconds
+    for member in members:
+        if time.thread_time() > ends:
+            raise ArtifactTooBigError("its files take too long to read: release the model with less beside it")
+        try:
+            models[member.name] = _view(member.content, limits, _place_in(member, place))
+        except SeveralModelsError as error:
+            models[member.name] = error
+        except ArtifactError as error:
+            if _holds_objects(member.content, limits):
+                objects.append(member)
+                why = why or f"{one_line(member.name, 80)}: {error}"
+            elif member.why is None and _is_model(member.content):
+                beside.append(replace(member, content=b"", why=str(error)))
+                why = f"{one_line(member.name, 80)}: {error}"
+            else:
+                beside.append(member)
+    name, found = _chosen(models, place, why)
+    for member in objects:
+        try:
+            found = found.with_objects(one_line(member.name), *_root(member.content, limits))
+        except ArtifactError as error:
+            beside.append(replace(member, content=b"", why=str(error)))
+    others = len(members) - 1
+    files = f", and its other files ({others:,}) are searched for training rows" if others else ""
+    said = f"unpacked: the model file in it ({one_line(name, 80)}) is judged{files}"
+    return replace(found, released=said, beside=tuple(beside))
+
+
+def _chosen(models: Mapping[str, View | SeveralModelsError], place: str | None, why: str | None) -> tuple[str, View]:
+    """Return the model at a place, or the only one, and the file that it is in."""
+    places = [
+        at
+        for name, found in models.items()
+        for at in ([f"{name}: {inner}" for inner in found.places] if not isinstance(found, View) else [name])
+    ]
+    if not models:
+        raise UnsupportedArtifactError(
+            f"it holds no model that is read{'' if why is None else f' ({why})'}: give the model's own file"
+        )
+    if place is None and len(places) > 1:
+        raise SeveralModelsError(
+            f"it holds {len(places)} models, and an attacker can combine them: {listed(places)}; release one",
+            places=tuple(places),
+        )
+    for name, found in models.items():
+        if isinstance(found, View) and (place is None or place == name or place.startswith(f"{name}: ")):
+            return name, replace(found, places=tuple(places) if len(places) > 1 else ())
+    raise UnsupportedArtifactError(f"it holds no model at {one_line(str(place))}, but at {listed(places)}")
+
+
+def _place_in(member: Member, place: str | None) -> str | None:
+    """Return which of a member's own models is meant."""
+    inside = f"{member.name}: "
+    return place[len(inside) :] if place is not None and place.startswith(inside) else None
+
+
+def _holds_objects(content: bytes, limits: Limits) -> bool:
+    return is_archive(content) or beginning(content, 1, limits) == PICKLE
+
+
+def _root(content: bytes, limits: Limits) -> tuple[object, Budget]:
+    return read_skops(content, limits) if is_archive(content) else _objects(content, limits)
+
+
+def _is_model(content: bytes) -> bool:
+    """Return whether a file is of a booster's own format, and damaged or not supported."""
+    try:
+        return booster_in(content, Budget(DEFAULT_LIMITS, len(content))) is not None
+    except ArtifactError:
+        return True
 
 
 class _Source:

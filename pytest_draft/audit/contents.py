@@ -24,6 +24,7 @@ from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.rules.rule_list import RuleList
 from pytest_draft.artifact.world.account import FEWEST_ROWS
 from pytest_draft.artifact.world.contents import Contents, Stored
+from pytest_draft.audit.beside import of_known_columns, values_beside
 from pytest_draft.audit.copies import find_copies
 from pytest_draft.audit.known_data import KnownData, raw_columns_of
 from pytest_draft.audit.rare_categories import rarest_categories
@@ -76,9 +77,13 @@ def inspect_contents(
     DataError
         Where arrays in memory are no table.
     """
-    contents, model = artifact.contents, artifact.model
-    n_arrays = sum(not stored.joined for stored in contents.arrays)
+    model = artifact.model
     columns = _by_file_names(raw_columns_of(given), artifact)
+    beside, unknown = values_beside(artifact.beside)
+    arrays = [of_known_columns(stored, tuple(map(str, columns))) for stored in (*artifact.contents.arrays, *beside)]
+    names = dict.fromkeys(stored.names for stored in arrays if stored.names)
+    contents = replace(artifact.contents, arrays=tuple(arrays), names=(*artifact.contents.names, *names))
+    n_arrays = sum(not stored.joined for stored in contents.arrays)
     n_rows = (
         len(data.rows) if data is not None else max((len(column) for column in columns.values()), default=0) or None
     )
@@ -120,7 +125,7 @@ def inspect_contents(
         copies=tuple(copies[:_MOST_LISTED]),
         rarest=tuple(rarest[:_MOST_LISTED]),
         doubts=tuple(doubts[:_MOST_LISTED]),
-        unexplained=_unexplained(artifact, by_row, columns),
+        unexplained=(*unknown, *_unexplained(artifact, by_row, columns))[:_MOST_LISTED],
         kept=_kept(artifact, n_rows, met),
         plain=artifact.account.plain,
         single_values=met,

@@ -87,7 +87,7 @@ def find_copies(contents: Contents, known: KnownData, timebox: TimeBox) -> tuple
 def _is_in(path: str, found: str) -> bool:
     """Return whether an array is a part of one in which a copy was found."""
     shown = one_line(path)
-    return shown == found or shown.startswith(f"{found}[")
+    return shown == found or shown.startswith((f"{found}[", f"{found}("))
 
 
 def _columns_in(shape: tuple[int, ...], n_rows: int) -> int:

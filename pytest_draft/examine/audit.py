@@ -30,6 +30,7 @@ def audit(opened: Opened, record: FlowRecord) -> None:
             contents = inspect_contents(opened.artifact, opened.given, opened.data, box, opened.all_rows)
         except DataError:  # whoever reads the data says what is wrong with them
             contents = inspect_contents(opened.artifact, None, None, box)
+        contents = contents.without_files(record.facts.case.known_files)
         artifact = replace(record.facts.artifact, contents=contents, structure=structure)
         record.facts = replace(record.facts, artifact=artifact)
     if (why := contents.why_not_judged) is not None:

@@ -174,6 +174,8 @@ def open_files(case: Case, given: object, record: FlowRecord, *, search: bool = 
     record.note(*(f"declares {facts.claim}, but {phrase}" for phrase in facts.contradictions))
     if facts.unjudged is not None:
         record.doubt(facts.unjudged)
+    if artifact.released is not None:
+        record.note(artifact.released)
     if artifact.places:
         record.doubt(
             f"one of {len(artifact.places)} models in the file, which are judged one by one: an attacker can combine "

@@ -81,6 +81,8 @@ class Case:
     """Whether what is said of the domain gives powers of ten around the lowest and highest values, which are those of
     single people, or nothing of them.
     """
+    known_files: tuple[str, ...] = ()
+    """Patterns of files of a release that may be of an unknown kind."""
     place: str | None = None
     """Which of several models in the file, as `ArtifactFacts.places` lists them; None where there is but one."""
     hardened_from: str | None = None

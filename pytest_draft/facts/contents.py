@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 
 from pytest_draft.facts.checks import require_not_negative, require_shares
 
@@ -61,6 +63,10 @@ class Rarest:
     def __post_init__(self) -> None:
         if not 0 < self.at_least <= self.at_most:
             raise ValueError(f"bounds out of order: {self.at_least} and {self.at_most}")
+
+
+RELEASE = "the release"
+"""The owner of a `Place` that is a file beside the model's."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +130,15 @@ class StoredFacts:
         if any(number < 1 for number in self.n_rows):
             raise ValueError(f"numbers of training rows: {self.n_rows}")
 
+    def without_files(self, known: Sequence[str]) -> StoredFacts:
+        """Return it without files of a release that may be of an unknown kind, by patterns of their paths."""
+        kept = tuple(
+            place
+            for place in self.unexplained
+            if place.owner != RELEASE or not any(fnmatchcase(place.path, pattern) for pattern in known)
+        )
+        return replace(self, unexplained=kept)
+
     @property
     def why_not_judged(self) -> str | None:
         """Why nothing is decided by the forest alone, and what to do; None where all of the file is accounted for."""
@@ -134,12 +149,15 @@ class StoredFacts:
                 f"linear model, a forest), or {ALONE}"
             )
         if self.unexplained:
+            if all(place.owner == RELEASE for place in self.unexplained):
+                return f"what is in {_named(self.unexplained)} is not known; {_LISTED}"
             remedy = _ANEW if all(place.anew for place in self.unexplained) else _DELETED
             return f"nothing explains {_named(self.unexplained)}; {remedy}"
         return None
 
 
 ALONE = "save the forest alone (docs/how-to/pipelines.md, what stands beside a forest)"
+_LISTED = "release the model without it, or let the policy list it (known_files)"
 _DELETED = f"delete it, or {ALONE}"
 _ANEW = (
     "anything could be hidden there: write the model anew (python -m pytest_draft harden MODEL NEW.joblib --level "

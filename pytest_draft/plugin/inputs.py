@@ -45,23 +45,22 @@ def labels_in(folder: Path, target: str) -> tuple[str | None, Path | None]:
 
 
 def expanded(path: Path) -> list[Path]:
-    """Return the regular files that a path or a glob names, as `absolute` does, each once.
+    """Return the regular files and folders that a path or a glob names, as `absolute` does, each once.
 
     Raises
     ------
     UsageError
-        Where there is none, or something that is no regular file.
+        Where there is none, an empty folder, or something else.
     """
     found = [path] if exists(path) else []
     if glob.has_magic(str(path)):  # also where a file has this very name: it must not hide those that are meant
-        found = list(dict.fromkeys((*found, *matching(str(path)))))
+        below = "**" in path.parts  # all files in a folder that it matches match by themselves
+        found += [match for match in matching(str(path)) if not (below and match.is_dir())]
     if not found:
         raise UsageError(no_file(path, f"no file matches {str(path)!r}"))
     for match in found:
-        if match.is_dir():
-            raise UsageError(f"{str(match)!r} is a folder: name a file in it, or all as {str(match / '*')!r}")
-        if not is_file(match):
-            raise UsageError(f"{str(match)!r} is not a regular file")
+        if not (is_file(match) or is_folder(match)):
+            raise UsageError(f"{str(match)!r} is no regular file and no folder with files")
     return list(dict.fromkeys(map(absolute, found)))
 
 
@@ -126,6 +125,11 @@ def exists(path: Path) -> bool:
 def is_file(path: Path) -> bool:
     """Return whether a regular file is there; False for a name that no file can have."""
     return os.path.isfile(path)  # noqa: PTH113  (pathlib raises)
+
+
+def is_folder(path: Path) -> bool:
+    """Return whether a folder is there that holds something; False for a name that no folder can have."""
+    return os.path.isdir(path) and any(path.iterdir())  # noqa: PTH112  (pathlib raises)
 
 
 def policy_file(folder: Path, name: str) -> Path:

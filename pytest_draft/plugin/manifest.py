@@ -17,7 +17,16 @@ from pytest_draft.bounded import content, what_failed
 from pytest_draft.documents import Problem, all_located, toml, violations
 from pytest_draft.errors import UsageError, no_file, one_line
 from pytest_draft.facts.case import names_function
-from pytest_draft.plugin.inputs import NamedFiles, absolute, exists, is_file, labels_in, matching, policy_file
+from pytest_draft.plugin.inputs import (
+    NamedFiles,
+    absolute,
+    exists,
+    is_file,
+    is_folder,
+    labels_in,
+    matching,
+    policy_file,
+)
 
 SCHEMA = "manifest.schema.json"
 
@@ -181,7 +190,7 @@ def _file(folder: Path, said: str) -> Path:
 
 def _matches(folder: Path, said: str) -> list[Path]:
     """Return the model files that a path or a glob names; what it matches besides may be folders, and nothing else."""
-    found = [folder / said] if is_file(folder / said) else []
+    found = [folder / said] if is_file(folder / said) or is_folder(folder / said) else []
     if glob.has_magic(said):  # also where a file has this very name: it must not hide those that are meant
         pattern = str(Path(glob.escape(str(folder))) / said)
         found += [match for match in matching(pattern) if not match.is_dir()]
@@ -189,7 +198,7 @@ def _matches(folder: Path, said: str) -> list[Path]:
         otherwise = f"no file matches {one_line(folder / said)}: correct the path, which is relative to the manifest"
         raise UsageError(no_file(said, otherwise))
     for match in found:
-        if not is_file(match):
+        if not (is_file(match) or is_folder(match)):
             raise UsageError(f"{one_line(match)} is not a regular file: remove it, or name the files one by one")
     return list(dict.fromkeys(map(absolute, found)))
 

@@ -154,6 +154,7 @@ class GateSession:
             domain_sha256=policy.domain_sha256,
             found_rows_bits=policy.found_rows_bits,
             coarse_bounds=policy.coarse_bounds,
+            known_files=policy.known_files,
         )
 
     def cases(self, forest: Path, adversary: str, *, attack: bool = True) -> tuple[Case, ...]:
@@ -219,7 +220,12 @@ class GateSession:
         return Enough(self.configured(case.artifact).policy_of_items)
 
     def is_for_cluster(self, case: Case) -> bool:
-        """Return whether nobody but a cluster knows the answer: neither a hook with data in memory nor the cache."""
+        """Return whether nobody but a cluster knows the answer: neither a hook with data in memory nor the cache.
+
+        No folder is sent to a worker.
+        """
+        if Path(case.artifact).is_dir():
+            return False
         try:
             if self._loaded(Path(case.artifact)) is not None:
                 return False

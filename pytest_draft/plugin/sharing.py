@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock, Timeout
 
+from pytest_draft.bounded import stamp_of
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.storage import as_text, from_text, write_atomically
@@ -42,11 +43,9 @@ def stamps(case: Case) -> Stamps:
     found: list[tuple[int, int, int, int] | None] = []
     for path in case.files.values():
         try:
-            status = Path(path).stat()
+            found.append(stamp_of(Path(path)))
         except OSError:  # reading it will say what is wrong
             found.append(None)
-        else:
-            found.append((status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
     return tuple(found)
 
 

@@ -63,6 +63,8 @@ class Policy:
     """Margin, as a power of 2, from which training rows that were found in a raw table are confirmed."""
     coarse_bounds: bool = False
     """Whether reports tell powers of ten around the lowest and highest values of columns, or nothing of them."""
+    known_files: tuple[str, ...] = ()
+    """Patterns of files of a release that may be of an unknown kind."""
     askers: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Whose each threshold is, by rule, where not all are this policy's."""
 
@@ -203,6 +205,7 @@ def read_policy(path: Path, today: date | None = None) -> Policy:
         domain_sha256=content.get("domain_sha256"),
         found_rows_bits=content.get("found_rows_bits", 40.0),
         coarse_bounds=content.get("bounds") == "coarse",
+        known_files=tuple(content.get("known_files", ())),
     )
 
 

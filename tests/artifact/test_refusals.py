@@ -74,7 +74,7 @@ def test_what_is_not_a_regular_file_is_refused_without_waiting(tmp_path):
     (tmp_path / "link").symlink_to("/dev/zero")
     refused(tmp_path / "pipe", UnsupportedArtifactError, "a FIFO")
     refused(tmp_path / "link", UnsupportedArtifactError, "a device")
-    refused(tmp_path, UnsupportedArtifactError, "a directory")
+    refused(tmp_path, UnsupportedArtifactError, "holds no model")
     refused(tmp_path / "missing.joblib", UnsupportedArtifactError, "no such file")
     refused(str(tmp_path / "a\0b"), UnsupportedArtifactError, "not a path")
 

@@ -38,6 +38,7 @@ RUN_BELOW = {
     "how-to/adversaries": {"toml": 1},
     "how-to/ci": {"yaml": 1},
     "how-to/extending": {"python": 3, "toml": 2},
+    "how-to/folders": {"sh": 1, "toml": 1},
     "how-to/from-failed-to-released": {"python": 1},
     "how-to/hardening": {"sh": 1, "python": 1},
     "how-to/own-tests": {"python": 2},
@@ -131,6 +132,25 @@ def test_the_command_to_judge_a_registry_works_as_it_stands(released, blocks):
     (released.path / "registry.toml").write_text(entry)
     released.runpytest_inprocess(*command.split()[1:]).assert_outcomes(passed=7)
     assert {"draft-report.json", "draft-fleet.html"} <= {path.name for path in released.path.iterdir()}
+
+
+def test_a_folder_is_judged_as_it_stands(released, blocks, tmp_path):
+    (command,), (listed,) = blocks("how-to/folders", "sh"), blocks("how-to/folders", "toml")
+    (released.path / "release").mkdir()
+    (released.path / "model.joblib").rename(released.path / "release" / "model.joblib")
+    (released.path / "release" / "MLmodel").write_text("flavors: {sklearn: {pickled_model: model.joblib}}")
+    (released.path / "release" / "logo.png").write_bytes(b"\x89PNG\0")
+    policy = released.path / "policy.toml"
+    rules = "[rules.verbatim-data]\n"
+    policy.write_text(f'schema_version = 1\nname = "listed"\n{listed}{rules}')
+    arguments = command.split()[1:]
+    result = released.runpytest_inprocess(*arguments)
+    assert "logo.png (5 bytes of an unknown kind" in result.stdout.str()
+    released.runpytest_inprocess(*arguments, f"--draft-policy={policy}").assert_outcomes(passed=1)
+    (released.path / "release" / "input_example.csv").write_text((released.path / "train.csv").read_text())
+    result = released.runpytest_inprocess(*arguments, f"--draft-policy={policy}")
+    result.assert_outcomes(failed=1)
+    assert "input_example.csv" in result.stdout.str()
 
 
 def test_the_command_to_judge_a_tree_works_as_it_stands(released, blocks):

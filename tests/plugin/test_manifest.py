@@ -178,7 +178,7 @@ GOOD = 'model = "shallow.joblib"\ndata = "train.csv"\n'
         (TWO.replace("strict.toml", "train.csv"), ["registry.toml: line 10: entry.1.policy: ", "train.csv: not valid"]),
         (ENTRY + 'model = "shallow.joblib"\n', ["line 3: entry.0.data: no training data are given", "in this entry"]),
         (TWO.replace('"label"', '"labl"'), ["registry.toml: line 4: entry.0: ", "labl"]),
-        (ENTRY + 'model = "models"\n', ["line 4: entry.0.model: no file matches"]),
+        (ENTRY + 'model = "empty"\n', ["line 4: entry.0.model: no file matches"]),
         (ENTRY + 'model = "a\\u0000b"\n', ["line 4: entry.0.model: no file matches"]),
     ],
 )

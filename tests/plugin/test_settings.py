@@ -24,9 +24,9 @@ def test_a_glob_that_matches_nothing_is_a_usage_error(project, one_line_error):
     assert "nothing-*.joblib" in error
 
 
-def test_a_folder_is_no_forest(project, one_line_error):
+def test_an_empty_folder_is_no_forest(project, one_line_error):
     (project.path / "models").mkdir()
-    assert "is a folder: name a file in it" in one_line_error(project.judge("models"))
+    assert "is no regular file and no folder with files" in one_line_error(project.judge("models"))
 
 
 @pytest.mark.parametrize(

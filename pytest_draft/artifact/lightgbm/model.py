@@ -40,7 +40,7 @@ from pytest_draft.artifact.lightgbm.text import (
     model_text,
 )
 from pytest_draft.artifact.read_forest import ReadForest
-from pytest_draft.artifact.world.contents import Contents, Stored, stored_categories, stored_numbers
+from pytest_draft.artifact.world.contents import Contents, Stored, stored_categories, stored_values
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError, one_line
 
 _SINGLE = 2.0**-24
@@ -166,7 +166,7 @@ class _Reader:
         self._check_importances()
         opaque = ("(text between the fields)",) if model.not_understood else ()
         not_read = ("feature_importances", "split_gain", *opaque)
-        learned = (stored_numbers("feature_infos", self._ranges()),)
+        learned = (stored_values("feature_infos", self._ranges()),)
         contents = Contents(self._categories(), opaque=opaque, learned=learned)
         return ReadForest(forest, not_covered, not_read, contents)
 

@@ -7,8 +7,11 @@ interpreter refuses to call is refused here too.
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import struct
+import zipfile
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -17,7 +20,7 @@ from pytest_draft.artifact.json_text import is_as_written
 from pytest_draft.artifact.pickle.arrays import read_npy, set_shape
 from pytest_draft.artifact.pickle.calls import CALLS
 from pytest_draft.artifact.records import Array, Dtype, Global, Items, Mapping, Record
-from pytest_draft.artifact.skops.zip_archive import MAGIC, Archive
+from pytest_draft.artifact.skops.zip_archive import ENTRY, MAGIC, Archive
 from pytest_draft.errors import (
     ArtifactNotAllowedError,
     ArtifactTooBigError,
@@ -62,11 +65,20 @@ def is_archive(packed: bytes) -> bool:
     return packed.startswith(MAGIC)
 
 
+def is_skops(packed: bytes, limits: Limits) -> bool:
+    """Return whether a zip archive has what skops.io writes; also where it is damaged, which `read_skops` says."""
+    if packed.count(ENTRY) > limits.members:
+        return True
+    try:
+        with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+            return _SCHEMA in archive.namelist()
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, EOFError, struct.error, OSError):
+        return True
+
+
 def read_skops(packed: bytes, limits: Limits) -> tuple[object, Budget]:
     """Read a file of skops.io, a zip archive; return what `interpret` does of a pickle, and a budget for the rest."""
     archive = Archive(packed, limits)
-    if _SCHEMA not in archive:
-        raise UnsupportedArtifactError("it is a zip archive without schema.json, and so no file of skops.io")
     budget = Budget(limits, archive.size, len(packed))
     schema = _parsed(archive.read(_SCHEMA), budget, limits.steps(archive.size, len(packed)))
     protocol = schema.get("protocol")

@@ -15,7 +15,9 @@ from pytest_draft.errors import ArtifactTooBigError, CorruptArtifactError, Unsup
 MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 """First bytes of an archive, and of an empty one."""
 
-_ENTRY = b"PK\x01\x02"
+ENTRY = b"PK\x01\x02"
+"""First bytes of each member's place in the directory."""
+
 _HEADER = struct.Struct("<4s5H3L2H")
 _DESCRIPTOR = 24
 """Most bytes between two members: what a writer adds that could not go back in the file."""
@@ -47,7 +49,7 @@ class Archive:
     def __init__(self, packed: bytes, limits: Limits) -> None:
         self._packed = memoryview(packed)
         self._limits = limits
-        if packed.count(_ENTRY) > limits.members:
+        if packed.count(ENTRY) > limits.members:
             raise ArtifactTooBigError(f"it has more than {limits.members} members")
         try:
             with zipfile.ZipFile(io.BytesIO(packed)) as archive:
@@ -112,7 +114,7 @@ class Archive:
             long = _HEADER.pack(MAGIC[0], *known, _LONG, _LONG, len(name), 20) + name
             start = self._starts[info.filename]
             good &= self._packed[at:start] in (plain, long + struct.pack("<2H2Q", 1, 16, *sizes[::-1]))
-            alike = _ENTRY, info.create_version, info.create_system
+            alike = ENTRY, info.create_version, info.create_system
             entries.append(
                 _IN_DIRECTORY.pack(*alike, *known, *sizes, len(name), *[0] * 4, info.external_attr, at) + name
             )

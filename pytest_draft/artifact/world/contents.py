@@ -21,6 +21,7 @@ from pytest_draft.artifact.encoder import Transformer
 from pytest_draft.artifact.pickle.arrays import fill_array
 from pytest_draft.artifact.records import Array, Global, Items, Mapping, Record
 from pytest_draft.artifact.walking import inside_of, shortened, walk
+from pytest_draft.artifact.world.frames import table_in
 from pytest_draft.errors import CorruptArtifactError
 
 SMALL = 32
@@ -90,6 +91,8 @@ class Stored:
     """Whether it is what an encoder knows of one column."""
     joined: Literal["C", "F"] | None = None
     """Where it is what all arrays of a list hold, one after the other: in which order each is read."""
+    names: tuple[str, ...] = ()
+    """Of the columns of a table that says them."""
     _held: AnyArray | Sequence[object] | Record = field(default=(), repr=False)
     _again: bool = False
 
@@ -128,9 +131,9 @@ class Stored:
         return result.reshape(self.shape)
 
 
-def stored_numbers(path: str, values: AnyArray) -> Stored:
-    """Return numbers as an array of a file, in which they may stand in any form."""
-    return Stored(path, values.shape, _held=values)
+def stored_values(path: str, values: AnyArray, names: tuple[str, ...] = ()) -> Stored:
+    """Return values as an array of a file, in which they may stand in any form."""
+    return Stored(path, values.shape, names=names, _held=values)
 
 
 def stored_categories(path: str, columns: object) -> tuple[Stored, ...]:
@@ -226,6 +229,8 @@ class _Notes:
         elif record.cls.key == MASKED:
             yield path, masked(record)
         else:
+            if (table := table_in(record)) is not None and self._budget.has_room(_OF_VALUE * table[0].size):
+                self.arrays.append(stored_values(path, *table))
             self._note_sizes(named)
             yield from self._attributes(path, record)
             if not isinstance(record.state, Mapping):

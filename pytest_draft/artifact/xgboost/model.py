@@ -14,7 +14,7 @@ from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.forest.draws import Draws
 from pytest_draft.artifact.forest.observations import BoostedSums, Loss, Statements
 from pytest_draft.artifact.read_forest import ReadForest
-from pytest_draft.artifact.world.contents import Contents, Stored, stored_categories, stored_numbers
+from pytest_draft.artifact.world.contents import Contents, Stored, stored_categories, stored_values
 from pytest_draft.artifact.xgboost.parts import has_text, number, numbers, part, text, whole
 from pytest_draft.artifact.xgboost.rates import rates_of
 from pytest_draft.artifact.xgboost.settings import NEWEST, OLDEST, stated_rates, takes_all_rows, tree_settings, unusual
@@ -196,7 +196,7 @@ def _conditions(forest: Forest) -> tuple[Stored, ...]:
     columns, starts = np.unique(feature[order], return_index=True)
     parts, names = np.split(condition[order], starts[1:]), forest.feature_names
     return tuple(
-        stored_numbers(f"{SPLIT_POINTS}{names[column] if names else f'column {column}'}", np.unique(part))
+        stored_values(f"{SPLIT_POINTS}{names[column] if names else f'column {column}'}", np.unique(part))
         for column, part in zip(columns.tolist(), parts, strict=False)
     )
 

@@ -8,12 +8,18 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from attack_corpus import boosters, forests, onnx_files, packed, pickles, skops_files
+from attack_corpus import boosters, forests, onnx_files, packed, pickles, releases, skops_files
 from attack_corpus.entry import Hostile
 
 __all__ = ["GROUPS", "Hostile"]
 
-GROUPS = {"pickles": pickles.files, "packed": packed.files, "forests": forests.files, "boosters": boosters.files}
+GROUPS = {
+    "pickles": pickles.files,
+    "packed": packed.files,
+    "forests": forests.files,
+    "boosters": boosters.files,
+    "releases": releases.files,
+}
 """Functions that make the files of one kind."""
 
 if find_spec("skops"):

@@ -225,8 +225,8 @@ def _archives() -> Iterator[Hostile]:
     yield corrupt("skops: a member outside, besides", outside, "1 members that its schema")
     twice = archived([("schema.json", b"{}"), ("schema.json", b"{}")])
     yield corrupt("skops: two members of one name", twice, "one name")
-    yield unsupported("skops: no schema", archived([("a", b"b")]), "without schema.json")
-    yield unsupported("skops: an empty archive", archived([]), "without schema.json")
+    yield unsupported("skops: no schema", archived([("a", b"b")]), "holds no model")
+    yield unsupported("skops: an empty archive", archived([]), "holds no model")
     yield corrupt("skops: bytes in front", b"PK\x03\x04" + b"rows" * 50 + whole, "other bytes")
     file = io.BytesIO(whole)
     with zipfile.ZipFile(file, "a") as archive:
