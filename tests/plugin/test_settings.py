@@ -29,6 +29,7 @@ def test_an_empty_folder_is_no_forest(project, one_line_error):
     assert "is no regular file and no folder with files" in one_line_error(project.judge("models"))
 
 
+@pytest.mark.nightly(quick=12)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -173,7 +174,7 @@ def test_configured_forests_are_left_alone_when_nothing_asks_for_them(project, c
     assert not (project.path / "from-ini.json").exists()
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 def test_the_command_line_beats_the_ini_file(project, configured):
     result = project.run(
         "--draft-forest=shallow.joblib",
@@ -207,6 +208,7 @@ def test_the_ini_file_can_ask_for_strictness(project):
     assert project.judge("shallow.joblib", "-k", "perfect").ret == pytest.ExitCode.TESTS_FAILED
 
 
+@pytest.mark.nightly
 def test_the_ini_file_can_ask_for_nothing_but_the_judgements(project):
     project.configure("shallow.joblib", "draft_only = true\n")
     project.write("test_own.py", "def test_own(): ...")

@@ -28,6 +28,8 @@ from pytest_draft.errors import NotCoveredError
 from pytest_draft.timebox import TimeBox
 from studies.numeric_agreement import filled, generated
 
+pytestmark = pytest.mark.nightly
+
 GO_ON, STOP = np.zeros(1, dtype=np.uint8), np.ones(1, dtype=np.uint8)
 CLIP = 8.0
 UNLIMITED = (200_000, CLIP, 600.0, 0.5, 1.0)

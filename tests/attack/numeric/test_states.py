@@ -207,7 +207,7 @@ def mixed_rows(gaps):
     return rows, domain, random
 
 
-@pytest.mark.nightly(quick=8)
+@pytest.mark.nightly
 @pytest.mark.parametrize("gaps", [False, True], ids=["no gaps", "gaps"])
 @pytest.mark.parametrize("name", MODELS)
 def test_states_reach_the_leaves_and_counts_of_their_rows(published, name, gaps):

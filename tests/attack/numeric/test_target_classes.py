@@ -60,7 +60,7 @@ def held_by(draws, leaves, label, n_targets):
     return held
 
 
-@pytest.mark.nightly(quick=20)
+@pytest.mark.nightly(quick=4)
 @pytest.mark.parametrize("kind", TARGETS)
 @pytest.mark.parametrize("name", MODELS)
 def test_what_is_known_of_a_leaf_is_what_it_holds(fitted, name, kind):
@@ -160,7 +160,7 @@ def test_no_target_shows():
     assert len(rows) == 60
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", ["ratings", "counts", "one decimal"])
 @pytest.mark.parametrize("n", [60, 150])
 def test_each_row_is_told_its_target_where_the_trees_are_many(fitted, kind, n):

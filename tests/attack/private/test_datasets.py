@@ -185,6 +185,7 @@ def test_with_hardly_any_noise_the_rows_are_rebuilt(released):
     assert not rebuilt.free.any()
 
 
+@pytest.mark.nightly
 def test_what_the_adversary_knows_stays_as_it_is(released):
     rows, labels = drawn(MIXED, 12)
     forest = released(MIXED, rows, labels, n_trees=4)
@@ -201,6 +202,7 @@ def test_what_the_adversary_knows_stays_as_it_is(released):
     assert not rebuilt.free[:, 1].any()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("workers", [1, 2])
 def test_the_same_seed_gives_the_same_guess_whatever_the_threads(released, workers):
     rows, labels = drawn(MIXED, 15)
