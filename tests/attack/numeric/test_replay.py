@@ -15,6 +15,8 @@ from pytest_draft.attack.numeric import replay as module
 from pytest_draft.attack.numeric.replay import Hints, replay
 from pytest_draft.timebox import TimeBox
 
+pytestmark = pytest.mark.nightly
+
 
 def table(kind, seed=0, n_rows=60):
     """Return generated rows and classes: continuous, few decimals, or binary and constant columns among others."""
@@ -56,7 +58,6 @@ FORESTS = {
 }
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("name", FORESTS)
 @pytest.mark.parametrize("kind", ["continuous", "decimals", "mixed"])
 def test_what_the_replay_tells_is_what_the_splitter_drew(published, name, kind):
@@ -72,7 +73,6 @@ def test_what_the_replay_tells_is_what_the_splitter_drew(published, name, kind):
         assert told >= least
 
 
-@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize("seed", range(6))
 def test_rows_that_tie_in_all_columns_at_once_mislead_no_replay(published, seed):
     random = np.random.default_rng(seed)
@@ -105,7 +105,6 @@ def test_nothing_is_told_of_a_forest_without_what_the_replay_needs(published):
 FILES = sorted((Path(__file__).parent / "files").glob("*.joblib"))
 
 
-@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_forests_of_other_versions_are_replayed_by_their_rules(path):
     forest = read(path).forest

@@ -17,6 +17,8 @@ from pytest_draft.attack.numeric.targets import identify_rows
 from pytest_draft.domain import infer
 from pytest_draft.timebox import TimeBox
 
+pytestmark = pytest.mark.nightly
+
 
 def narrowed_by(forest, rows):
     """Return a function from known leaves to bounds; of the rows it takes the domain only."""
@@ -29,7 +31,6 @@ def agrees(found, leaves):
     return np.array([((own == UNKNOWN) | (own == leaves.T)).all(axis=1) for own in found.leaf.T])
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize(
     "model",
     [
@@ -51,7 +52,6 @@ def test_rows_with_targets_of_their_own_are_found_in_their_order(fitted, model):
     assert (found.leaf == leaves).all()
 
 
-@pytest.mark.nightly
 def test_most_values_of_a_regressor_of_default_parameters_are_certain_and_none_is_wrong(fitted):
     rows, target = make_regression(100, 30, n_informative=10, noise=5, random_state=0)
     forest, draws, _ = fitted(RandomForestRegressor(random_state=0), rows, target)
@@ -64,7 +64,6 @@ def test_most_values_of_a_regressor_of_default_parameters_are_certain_and_none_i
     assert bounds.certain.mean() > 0.9
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("model", [DecisionTreeRegressor(random_state=0), ExtraTreesRegressor(20, random_state=0)])
 def test_without_bootstrap_each_number_stands_for_one_row(fitted, model):
     random = np.random.default_rng(0)
@@ -78,7 +77,6 @@ def test_without_bootstrap_each_number_stands_for_one_row(fitted, model):
     assert (agrees(found, leaves).sum(axis=1) == 1).all()
 
 
-@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("limits", [{}, {"max_depth": 6}, {"min_samples_leaf": 2}, {"max_leaf_nodes": 30}])
 @pytest.mark.parametrize("kind", ["few", "close", "repeated"])
 def test_equal_targets_and_shared_leaves_are_never_put_wrong(fitted, kind, limits):
