@@ -649,6 +649,7 @@ def test_reprs_show_no_value(write):
     assert repr(memory) == "Table(1 rows, 1 columns, given in memory, values not shown)"
 
 
+@pytest.mark.nightly
 def test_pytest_shows_no_value_in_the_tracebacks_of_a_failed_test(write, pytester):
     table = write(f"age,female,y\n{NUMBER},0,{TEXT}\n{NUMBER},{TEXT},0\n")
     broken = write(f"age,female,y\n{NUMBER},0,1\n{NUMBER},{TEXT},0,5\n", "broken.csv")

@@ -95,6 +95,7 @@ def parsed(*folders: str) -> dict[str, ast.Module]:
     return {str(path.relative_to(ROOT)): ast.parse(path.read_text("utf-8")) for path in paths}
 
 
+@pytest.mark.nightly
 def test_no_text_leans_on_its_neighbour_and_no_parameter_is_documented_that_is_gone():
     wrong = {}
     for name, module in parsed(*FOLDERS).items():

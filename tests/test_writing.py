@@ -84,6 +84,7 @@ def test_groups_are_found_whatever_their_columns_are_called(judged):
     assert sum("inferred" in line for line in renamed.domain.granted) == 2
 
 
+@pytest.mark.nightly
 def test_a_group_without_its_first_level_is_rebuilt_as_the_whole_one(judged):
     rng = np.random.default_rng(4)
     rows, labels = yes_and_no(4, 4)
@@ -149,6 +150,7 @@ def test_a_holdout_is_compared_as_it_is_written(judged, tmp_path):
     assert errors[0] == errors[1] is not None
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("n_rows", [1, 30])
 def test_rows_that_are_all_equal_are_no_finding_of_the_attack(judged, n_rows):
     rows = pd.DataFrame({"a": [0] * n_rows, "b": [7.5] * n_rows})

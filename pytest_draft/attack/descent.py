@@ -123,10 +123,17 @@ def sent_down(
     columns = np.ascontiguousarray(columns)
     if columns.dtype != np.float32:
         columns = columns.astype(np.float64, copy=False)
-    _sent_down(
-        tree.left, tree.right, tree.feature, tree.threshold, tree.missing_left, columns, order, looks, node, top, takers
-    )
+    nodes = (tree.left, tree.right, tree.feature, tree.threshold, tree.missing_left)
+    left, right, feature, threshold, missing_left, columns = map(_read_only, (*nodes, columns))
+    _sent_down(left, right, feature, threshold, missing_left, columns, order, looks, node, top, takers)
     return SentDown(node, top, takers)
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Return the same array, not to be written to: some trees' arrays are, and each mixture would be compiled anew."""
+    shown = array.view()
+    shown.flags.writeable = False
+    return shown
 
 
 @njit(cache=True, nogil=True)

@@ -187,7 +187,7 @@ class Choices:
             Only `rows` where that would take longer than the time box allows.
         """
         problem, known = self.problem, self.problem.groups.known
-        open_values = np.argwhere(~problem.cells.determined[cells])
+        open_values = np.ascontiguousarray(np.argwhere(~problem.cells.determined[cells]))
         if not len(open_values):
             return (rows,)
         nodes = self._nodes(cells, labels)

@@ -100,6 +100,7 @@ def name_of(pick):
     return None if pick is None else f"{'+' * pick.hardened}{pick.name}"
 
 
+@pytest.mark.nightly
 def test_what_passes_with_the_best_score_is_taken_and_judged_once_more(told):
     advice, seen = told({START: "passed", FORESTS[1]: "passed"}, {OWN: 0.9, FORESTS[0]: 0.8, FORESTS[1]: 0.7})
     assert name_of(advice.pick) == FORESTS[1]
@@ -108,6 +109,7 @@ def test_what_passes_with_the_best_score_is_taken_and_judged_once_more(told):
     assert "It costs 20.0 points" in str(advice)
 
 
+@pytest.mark.nightly
 def test_smaller_ones_are_tried_until_one_passes_and_then_hardened_ones(told):
     smaller = FORESTS[FORESTS.index(START) + 2]
     advice, seen = told({smaller: "passed"}, {})
@@ -131,6 +133,7 @@ def test_what_does_not_pass_the_last_judgement_makes_room_for_the_next(told):
     assert seen[2:] == [f"!{START}", FORESTS[3], f"!{FORESTS[3]}"]
 
 
+@pytest.mark.nightly
 def test_where_nothing_passes_the_next_step_is_said(told):
     advice, _ = told({}, {})
     assert advice.pick is None
@@ -148,6 +151,7 @@ def test_boosted_trees_are_not_hardened(told):
     assert not any(name.startswith("+") for name in seen)
 
 
+@pytest.mark.nightly
 def test_without_time_what_passed_is_judged_and_said_to_be_unfinished(told, monkeypatch):
     from pytest_draft.timebox import TimeBox
 

@@ -65,6 +65,7 @@ def _models():
     yield "odd step names", Pipeline([("my-clf", forest)]), "my-clf__", "max_leaf_nodes"
 
 
+@pytest.mark.nightly(quick=3)
 @pytest.mark.parametrize(("model", "place", "size"), [pytest.param(*one[1:], id=one[0]) for one in _models()])
 @pytest.mark.parametrize("as_arrays", [False, True])
 def test_a_setting_is_set_where_the_trees_are_and_all_else_stays(saved, table, model, place, size, as_arrays):

@@ -28,6 +28,8 @@ from pytest_draft.timebox import TimeBox
 from studies.files import through_file
 from tests.shared.stripping import stripped
 
+pytestmark = pytest.mark.nightly
+
 DOMAIN = Domain(("a", "b", "c"), tuple(Attribute(name, "binary", (c,)) for c, name in enumerate("abc")), "made")
 CODES = Domain(
     ("a", "b", "c"),
@@ -67,7 +69,6 @@ def posterior(model: LeafModel[OutputEvidence], n_rows: int) -> dict[tuple[tuple
     return {chosen: w / sum(weight.values()) for chosen, w in weight.items()}
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("level", ["counts", "labels"])
 def test_a_chain_meets_each_dataset_as_often_as_it_is_likely(level):
     rows, labels = made(4, 1)
@@ -84,7 +85,6 @@ def test_a_chain_meets_each_dataset_as_often_as_it_is_likely(level):
     assert apart < 0.08
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("level", ["counts", "labels"])
 def test_a_chain_of_kinds_meets_each_dataset_as_often_as_it_is_likely_among_other_peoples_rows(level):
     rows, labels = made(4, 1)
@@ -142,7 +142,6 @@ def test_a_row_that_is_seen_once_is_less_likely_than_its_share_and_what_is_missi
     assert by_kind[seen.any(axis=1)].sum() < 0.98
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(4))
 def test_bits_are_no_more_than_the_entropy_of_the_posterior(seed):
     rows, labels = made(4, seed)
@@ -158,7 +157,6 @@ def test_bits_are_no_more_than_the_entropy_of_the_posterior(seed):
     assert 0 <= told <= entropy + 1e-6
 
 
-@pytest.mark.nightly
 def test_bits_of_rows_far_apart_are_counted_and_of_equal_rows_their_exchanges_are_taken_off():
     rows, labels = np.repeat(np.array([[0, 0, 0], [1, 1, 2]], np.float32), 6, axis=0), np.repeat([0, 1], 6)
     stumps = behind(rows, labels, max_depth=1, max_features=1, n_estimators=1)
@@ -204,7 +202,6 @@ def test_numeric_columns_with_bootstrap_are_left_out_where_thresholds_lie_midway
     assert search(behind(rows, labels), NUMERIC, rows, labels, 0, TimeBox(1e9), unknown=np.arange(20)) is None
 
 
-@pytest.mark.nightly
 def test_numeric_columns_with_bootstrap_are_sampled_where_thresholds_tell_gaps_only():
     rows, labels = made(20, 0, CODES)
     rows[:, 2] = np.random.default_rng(0).uniform(0, 9, 20)
@@ -220,7 +217,6 @@ def test_numeric_columns_with_bootstrap_are_sampled_where_thresholds_tell_gaps_o
     assert len(np.unique(np.stack([dataset[:, 2] for dataset in found.sampled[0].datasets]))) > 20
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("bootstrap", [False, True])
 def test_few_shallow_trees_leave_datasets_far_apart_and_bounds_between_nothing_and_the_guess_without_a_file(bootstrap):
     rows, labels = made(40, 3, CODES)
@@ -235,7 +231,6 @@ def test_few_shallow_trees_leave_datasets_far_apart_and_bounds_between_nothing_a
     assert 0 < ideal.least_error <= 1.2 * ideal.error_without_file
 
 
-@pytest.mark.nightly
 def test_known_values_and_rows_stay():
     rows, labels = made(30, 3, CODES)
     forest = behind(rows, labels)
@@ -250,7 +245,6 @@ def test_known_values_and_rows_stay():
             assert (dataset != rows[unknown]).any()
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("level", ["counts", "labels"])
 def test_other_peoples_rows_alone_get_no_closer_and_meet_no_more_than_is_told_of_a_file(level, seed):

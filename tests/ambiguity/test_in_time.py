@@ -17,6 +17,8 @@ from pytest_draft.errors import OutOfTimeError
 from pytest_draft.timebox import TimeBox
 from studies.files import through_file
 
+pytestmark = pytest.mark.nightly
+
 
 @pytest.fixture(scope="module")
 def told():
@@ -51,7 +53,6 @@ def test_a_search_whose_time_is_out_finds_nothing_and_denies_nothing(told):
     assert search.explained
 
 
-@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("bootstrap", [False, True])
 @pytest.mark.parametrize("n_rows", [2, 4, 6])
 def test_a_table_of_few_rows_gets_as_many_samples_as_any(n_rows, bootstrap):

@@ -77,7 +77,7 @@ MODELS = {
 }
 
 
-@pytest.mark.nightly(quick=2)
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("columns", [discrete, numeric])
 def test_every_sample_explains_every_observation_and_some_rows_move(kind, columns):
@@ -276,6 +276,7 @@ def with_gaps() -> tuple[np.ndarray, np.ndarray, Domain]:
     return rows, labels, replace(domain, attributes=attributes)
 
 
+@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize("table", [discrete, numeric, with_gaps])
 @pytest.mark.parametrize("name", ["bagging", "all rows"])
 def test_the_states_in_a_box_are_those_that_change_no_leaf_and_no_bound(table, name):

@@ -174,7 +174,7 @@ WITH_ALL_COUNTS = {"no bootstrap", "extra trees", "tree"}
 PAIRS = [(name, level) for name in MODELS for level in LEVELS if level != "seeds" or name not in WITH_ALL_COUNTS]
 
 
-@pytest.mark.nightly(quick=10)
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize(("name", "level"), PAIRS)
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_nobody_is_left_with_less_than_the_bound_says(name, level, seed):

@@ -140,6 +140,7 @@ KEEPING = {
 }
 
 
+@pytest.mark.nightly(quick=5)
 @pytest.mark.parametrize("kind", KEEPING)
 @pytest.mark.parametrize("around", [False, True])
 def test_a_model_that_keeps_rows_by_its_nature_is_told(kind, around, account, table):
@@ -211,6 +212,7 @@ def test_many_models_of_one_person_each_are_unexplained(account, table):
     assert account({"model": forest(table), "grid": {f"p{i}": [one] for i, one in enumerate(people)}}).unexplained
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize(
     "model",
     [
@@ -267,6 +269,7 @@ def test_bits_as_values_that_hold_nothing_are_counted(bit, account, table):
     assert account({"model": forest(table), "kept": kept}).unexplained
 
 
+@pytest.mark.nightly
 def test_the_scores_of_each_round_of_histogram_based_boosting_are_explained(account, table):
     model = HistGradientBoostingClassifier(
         max_iter=60, early_stopping=True, validation_fraction=None, n_iter_no_change=60, min_samples_leaf=5, max_depth=1

@@ -224,6 +224,7 @@ def numbered(labels, target):
     return np.unique(labels, return_inverse=True)[1], None
 
 
+@pytest.mark.nightly(quick=8)
 @pytest.mark.parametrize("case", CASES)
 def test_the_true_rows_explain_all_that_a_file_says_and_others_do_not(case, dump, tmp_path):
     library, target, parameters = CASES[case]
@@ -350,6 +351,7 @@ ELSEWHERE: list[tuple[str, str, dict[str, Any], dict[str, Any], str, bool | None
 """Parameters, what is given to fit(), words of the reason, and whether the number of rows is known (None: either)."""
 
 
+@pytest.mark.nightly(quick=6)
 @pytest.mark.parametrize(
     ("library", "target", "parameters", "fit", "words", "rows_known"),
     ELSEWHERE,
@@ -415,6 +417,7 @@ def test_a_model_that_was_trained_on_is_noticed(library, dump):
     assert ("learning rate" if library == "xgboost" else "init_model") in read(dump(again)).not_covered
 
 
+@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_models_inside_others_are_found(library, dump):
     columns, labels = table_of(library), labels_of(library, "two")

@@ -101,7 +101,7 @@ def test_scalars_of_an_honest_file_are_read(holding, dump, forest):
     assert read(holding(scalars("f8", bytes(8), 10_000))).forest.n_trees == 3
 
 
-@pytest.mark.nightly(quick=2)
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("instructions", "packed"),
     [
@@ -125,6 +125,7 @@ def test_a_large_file_may_take_more_instructions_than_a_small_one():
     assert limits.steps(10**9, 10**9) == limits.opcodes
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize(
     "instructions",
     [
@@ -148,7 +149,7 @@ def test_what_pickle_can_nest_is_read(forest, dump):
     assert read(dump(forest)).forest.n_trees == 3
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("times", [4_000, 30_000])
 def test_a_table_of_one_row_again_and_again_is_not_written_out(times, holding):
     row = b"(" + b"K\x01" * times + b"l" + kept(FIRST)

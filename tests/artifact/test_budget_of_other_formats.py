@@ -64,6 +64,7 @@ def test_an_atom_is_no_list(content, schema):
         read(schema(LIST + json.dumps({**ATOM, "content": content}) + "]}"))
 
 
+@pytest.mark.nightly
 def test_a_text_of_rare_letters_is_charged_by_its_memory(schema):
     text = json.dumps(
         {**ATOM, "content": json.dumps("a" * 10_000_000 + "\U0001f600", ensure_ascii=False)}, ensure_ascii=False
@@ -82,6 +83,7 @@ def field(number: int, content: bytes) -> bytes:
     return varint(number << 3 | 2) + varint(len(content)) + content
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "graph",
     [

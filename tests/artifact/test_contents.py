@@ -116,6 +116,7 @@ def test_an_object_that_refers_to_itself_is_visited_once(forest, columns, stored
     assert list(stored(forest)) == ["kept[0]"]
 
 
+@pytest.mark.nightly
 def test_a_list_that_is_referred_to_again_and_again_costs_nothing(forest, stored):
     forest.kept = [list(range(2_000))] * 10_000
     array = stored(forest)["kept"]
@@ -168,6 +169,7 @@ def test_encoders_of_a_pipeline_that_is_understood_are_told_by_their_categories(
     ]
 
 
+@pytest.mark.nightly
 def test_the_lengths_that_a_file_explains_are_told(columns, classes, dump):
     search = GridSearchCV(RandomForestClassifier(2), {"max_depth": list(range(1, 12))}, cv=2).fit(columns, classes)
     assert {6, 11} <= read(dump(search)).contents.sizes
@@ -262,6 +264,7 @@ def test_a_generator_holds_its_state_and_no_table(forest, columns, stored):
     assert [array.path for array in contents_of(state, Budget(Limits(), 10**6)).arrays] == ["key"]
 
 
+@pytest.mark.nightly
 def test_objects_in_cycles_shared_parts_and_deep_nests_are_found_once_in_order():
     first, second = (Record(Global("m", name), ()) for name in ("First", "Second"))
     cycle: list[object] = [first, ("name", second, None)]

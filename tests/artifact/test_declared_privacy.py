@@ -301,6 +301,7 @@ def test_totals_that_noise_makes_agree_by_chance_are_not_taken_for_exact(ours, a
         assert not read(dump(model)).forest.observation.privacy.exact
 
 
+@pytest.mark.nightly
 def test_weak_noise_seldom_looks_exact(ours, at_leaves, random, dump):
     # int(n + Y) is n - 1 half the time, however small Y is.
     leaf = (LEFT < 0)[:, None]

@@ -42,11 +42,13 @@ def honest():
     return content
 
 
+@pytest.mark.nightly(quick=6)
 @pytest.mark.parametrize("name", FORMATS)
 def test_an_honest_file_has_no_byte_that_is_not_explained(name, honest, dump):
     assert told(dump(honest(name), f"model{FORMATS[name][0]}")) == []
 
 
+@pytest.mark.nightly(quick=8)
 @pytest.mark.parametrize(("name", "way"), WAYS)
 def test_bytes_that_are_hidden_where_no_reader_looks_are_told(name, way, honest, dump):
     ending, _, ways = FORMATS[name]

@@ -20,7 +20,7 @@ REGRESSIONS = kept()
 pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
 
 
-@pytest.mark.nightly(quick=4)
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("target", SHARES)
 def test_a_damaged_file_is_valid_or_refused_in_one_clear_line(target, tmp_path):
     ended = set()
@@ -35,6 +35,7 @@ def test_a_damaged_file_is_valid_or_refused_in_one_clear_line(target, tmp_path):
     assert len(ended) > 1
 
 
+@pytest.mark.nightly(quick=4)
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_honest_files_that_mutants_are_made_of_are_accepted(target, tmp_path):
     for name, content in TARGETS[target].files:

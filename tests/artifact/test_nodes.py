@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +21,7 @@ def trees_of(seed, n_trees):
 TREES = st.builds(trees_of, st.integers(0, 10_000), st.integers(1, 4))
 
 
+@pytest.mark.nightly
 @given(TREES)
 def test_each_tree_has_its_own_nodes_one_tree_after_the_other(trees):
     nodes = ForestNodes.of(trees)

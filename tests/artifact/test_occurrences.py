@@ -148,6 +148,7 @@ def test_seeds_that_do_not_explain_the_tested_columns_are_refused(columns, class
         occurrences(replace(forest, draws=replace(forest.draws, max_features=1)))
 
 
+@pytest.mark.nightly(quick=11)
 @pytest.mark.parametrize("path", DUMPS, ids=lambda path: path.stem)
 def test_a_dump_of_another_version_is_read_bit_for_bit(path):
     forest = read(path).forest

@@ -109,6 +109,7 @@ def assert_same_trees(theirs, ours, *, exact=True):
         assert other.seed is None
 
 
+@pytest.mark.nightly(quick=4)
 @pytest.mark.parametrize(
     ("name", "two"), [*((name, False) for name in MODELS), *((name, True) for name in ("forest", "tree", "bagging"))]
 )
@@ -128,6 +129,7 @@ def test_an_onnx_file_has_the_trees_of_the_joblib_file(name, two, columns, class
     np.testing.assert_allclose(answers(forest, columns), model.predict_proba(columns), atol=3e-7)
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("bootstrap", [True, False])
 @pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier])
 def test_whether_rows_were_drawn_is_not_told_and_follows_from_the_rows(kind, bootstrap, columns, classes, both):

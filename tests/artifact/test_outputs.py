@@ -71,7 +71,7 @@ def assert_counts(forest, model) -> None:
 # Nothing left
 
 
-@pytest.mark.nightly(quick=23)
+@pytest.mark.nightly(quick=5)
 @pytest.mark.parametrize("counts", ["canonical", "zeros", "ones"])
 def test_a_file_without_counts_is_read_as_the_shares_in_its_leaves(counts, model, dump):
     forest = read(dump(stripped(model, "counts", counts=counts))).forest
@@ -88,6 +88,7 @@ def test_a_file_without_counts_is_read_as_the_shares_in_its_leaves(counts, model
     assert published(read(dump(stripped(model, "counts")))).answers == "shares"
 
 
+@pytest.mark.nightly(quick=8)
 @pytest.mark.parametrize("decimals", [1, 2, 3])
 def test_rounded_shares_are_told_from_exact_ones(decimals, model, dump):
     outputs = read(dump(stripped(model, f"decimals:{decimals}"))).forest.observation
@@ -100,6 +101,7 @@ def test_rounded_shares_are_told_from_exact_ones(decimals, model, dump):
         assert outputs.tolerance == pytest.approx(0.5 * 10**-decimals)
 
 
+@pytest.mark.nightly(quick=2)
 def test_labels_may_be_pure_leaves_where_no_two_side_by_side_are_alike(model, dump):
     path = dump(stripped(model, "labels"))
     assert read(path).forest.observation == WinningLabels(more_left=False, may_be_pure=True)
@@ -339,7 +341,7 @@ def test_shares_of_all_of_a_round_number_of_rows_are_exact(dump):
     assert read(dump(stripped(model, "counts"))).forest.observation.decimals is None
 
 
-@pytest.mark.nightly(quick=4)
+@pytest.mark.nightly
 @pytest.mark.parametrize("bootstrap", [True, False])
 @pytest.mark.parametrize("seed", [11, 12, 13])
 def test_exact_shares_are_never_taken_for_rounded_ones_nor_many_rounded_ones_for_exact(seed, bootstrap, dump):

@@ -239,6 +239,7 @@ def part(model, name):
     return found.get(name) or columns.named_transformers_[name]
 
 
+@pytest.mark.nightly(quick=8)
 @pytest.mark.parametrize(("name", "attribute", "value", "kind"), CORRUPT.values(), ids=CORRUPT)
 def test_a_transformer_that_contradicts_itself_is_not_relied_on(name, attribute, value, kind, fit, dump):
     model = fit(transformers())

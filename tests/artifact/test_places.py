@@ -246,7 +246,7 @@ def explains(forest, inner, data) -> bool:
     return True
 
 
-@pytest.mark.nightly(quick=6)
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("kind", ONE)
 def test_a_model_around_one_forest_is_that_forest(kind, dump, columns, labels, check):
     model, of, inner = ONE[kind]
@@ -255,7 +255,7 @@ def test_a_model_around_one_forest_is_that_forest(kind, dump, columns, labels, c
     assert found.places == ()
 
 
-@pytest.mark.nightly(quick=8)
+@pytest.mark.nightly(quick=3)
 @pytest.mark.parametrize("kind", SEVERAL)
 def test_each_forest_of_a_file_is_read_as_alone_with_its_own_rows(kind, dump, columns, labels, check):
     model, of, places = SEVERAL[kind]
@@ -287,6 +287,7 @@ def of(path):
     return {place: read(path, place=place).not_covered for place in places}
 
 
+@pytest.mark.nightly
 def test_forests_on_rows_that_the_file_does_not_tell_say_what_to_do(dump, columns, labels):
     y = labels["three"]
     stacked = StackingClassifier([("a", trees())], trees(2), cv=2).fit(columns, y)
@@ -303,6 +304,7 @@ def test_forests_on_rows_that_the_file_does_not_tell_say_what_to_do(dump, column
     assert all("estimators_samples_" in why for why in of(dump(bagged)).values())
 
 
+@pytest.mark.nightly
 def test_what_was_fitted_before_is_taken_as_it_is(dump, columns, labels, check):
     y, inner = labels["two"], trees().fit(columns, labels["two"])
     frozen = CalibratedClassifierCV(FrozenEstimator(inner)).fit(columns, y)

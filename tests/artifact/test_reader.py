@@ -105,6 +105,7 @@ def test_a_regressor_is_read_bit_for_bit(model, columns, numbers, dump):
         np.testing.assert_array_equal(forest.counts(index), tree.weight[:, None])
 
 
+@pytest.mark.nightly(quick=10)
 @pytest.mark.parametrize(("name", "options"), WRITERS, ids=str)
 @pytest.mark.parametrize("kind", ["forest", "generator", "bagging columns", "tree"])
 def test_every_protocol_and_compression_gives_the_same_forest(kind, name, options, columns, classes, dump):
@@ -213,6 +214,7 @@ def test_class_weights_that_are_no_plain_dict_are_refused_never_overlooked(colum
         artifact.forest.counts(0)
 
 
+@pytest.mark.nightly
 def test_a_forest_that_is_the_last_step_of_a_pipeline_in_a_search_is_found(columns, classes, dump):
     steps = [("nothing", "passthrough"), ("forest", RandomForestClassifier(2, random_state=1))]
     search = GridSearchCV(Pipeline(steps), {"forest__max_depth": [2, 3]}, cv=2).fit(columns, classes)

@@ -99,6 +99,7 @@ def assert_equal(theirs, ours):
             assert repr(one) == repr(other)  # with their types
 
 
+@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize("name", MODELS)
 def test_a_skops_file_is_read_as_the_joblib_file_of_the_same_model(name, columns, classes, numbers, both):
     model = MODELS[name]
@@ -126,6 +127,7 @@ def test_names_of_columns_are_read(columns, classes, both):
     assert both(SMALL.fit(frame, classes))[1].forest.feature_names == tuple("abcdef")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "model",
     [

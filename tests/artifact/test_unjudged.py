@@ -97,6 +97,7 @@ HELD = {
 }
 
 
+@pytest.mark.nightly(quick=15)
 @pytest.mark.parametrize("name", ["model.joblib", "model.pkl"])
 @pytest.mark.parametrize("kind", HELD)
 def test_fitted_trees_are_found_in_every_form(kind, name, forest, other, columns, classes, places):

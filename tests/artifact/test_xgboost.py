@@ -45,6 +45,7 @@ GB = "learner__gradient_booster"
 TREE = f"{GB}__model__trees__0"
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("write", [as_json, as_ubjson])
 @pytest.mark.parametrize("objective", ["binary:logistic", "reg:squarederror"])
 def test_the_true_rows_explain_all_that_a_booster_says(write, objective, dump):

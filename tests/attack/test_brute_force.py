@@ -201,6 +201,7 @@ def by_cell(case, dataset):
     return frozenset(found.items())
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("wrong", [False, True], ids=["honest", "changed"])
 def test_the_engine_agrees_with_enumeration(wrong):
     @settings(max_examples=examples(150), deadline=None, derandomize=True)

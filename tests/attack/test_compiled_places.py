@@ -44,6 +44,7 @@ def places(folder: Path, suffix: str) -> list[Path]:
     return sorted(folder.rglob(f"*{suffix}"))
 
 
+@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
 @pytest.mark.parametrize("damage", ["empty", "half", "other"])
 def test_a_damaged_place_is_compiled_into_anew(compiled, tmp_path, suffix, damage):
@@ -57,6 +58,7 @@ def test_a_damaged_place_is_compiled_into_anew(compiled, tmp_path, suffix, damag
     assert sum(again.stats.cache_hits.values()) == 1  # it has been mended
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES])
 def test_what_cannot_be_kept_is_compiled_all_the_same(compiled, tmp_path, monkeypatch, number):
     def refuse(*_: object) -> None:

@@ -124,6 +124,7 @@ def test_fewer_datasets_are_matched_when_the_effort_ends():
     assert (consensus(first, others, group, DOMAIN, TimeBox(60, effort=0.5 * a_match)) == first).all()
 
 
+@pytest.mark.nightly
 @settings(max_examples=examples(100), deadline=None, derandomize=True)
 @given(**SIZES)
 def test_the_closest_guess_is_a_guess_and_none_has_a_smaller_expected_error(**sizes):

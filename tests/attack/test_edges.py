@@ -102,6 +102,7 @@ def test_a_thousand_trees_give_the_exact_rows(publish):
         assert sorted(found.rows.tolist()) == sorted(rows.tolist())
 
 
+@pytest.mark.nightly
 def test_a_row_that_no_tree_drew_is_never_part_of_a_unique_dataset(publish):
     random = np.random.RandomState(0)
     rows, answers = random.randint(0, 2, (10, 3)).astype(float), random.randint(0, 2, 10)

@@ -64,6 +64,7 @@ def check_forest(seed: int, folder) -> tuple[int, int]:
     return int(certain.sum()), int((~certain).sum())
 
 
+@pytest.mark.nightly
 def test_a_class_is_possible_that_some_position_has_room_for_and_what_is_certain_is_never_wrong(tmp_path):
     found = np.sum([check_forest(seed, tmp_path) for seed in range(15)], axis=0)
     assert found.min() > 20  # both happen

@@ -69,6 +69,7 @@ def trees_of(model):
     return list(zip(trees, getattr(model, "estimators_features_", [slice(None)] * len(trees)), strict=True))
 
 
+@pytest.mark.nightly(quick=6)
 @pytest.mark.skipif(not TAKES_MISSING, reason="extra trees take missing values from scikit-learn 1.6 on")
 @pytest.mark.parametrize("trained_on", [(0, 1, 2), (0,), ()], ids=["three gaps", "one gap", "no gap"])
 @pytest.mark.parametrize("name", MODELS)

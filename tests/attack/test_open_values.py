@@ -100,11 +100,13 @@ def test_who_ignores_the_occurrences_takes_values_that_hang_on_others_for_likeli
     assert case.guessed_without_occurrences(case.ignored(0.0), monkeypatch) <= 0.06
 
 
+@pytest.mark.nightly(quick=1)
 def test_who_knows_the_occurrences_does_too(case, monkeypatch):
     known = replace(case.known(0.05), residual=1)
     assert case.guessed(known, case.ignored(0.05), monkeypatch) <= 0.065
 
 
+@pytest.mark.nightly(quick=1)
 def test_rows_that_miss_the_counts_by_far_and_disagree_give_way(case, monkeypatch):
     known, likely = case.known(0.7), case.ignored(0.05)
     assert known.residual > N_ROWS
@@ -112,6 +114,7 @@ def test_rows_that_miss_the_counts_by_far_and_disagree_give_way(case, monkeypatc
     assert case.guessed(known, likely, monkeypatch) <= loose + 0.003
 
 
+@pytest.mark.nightly
 def test_rows_near_the_truth_are_kept_where_the_histogram_is_not(tmp_path, monkeypatch):
     errors = []
     for seed in SEEDS:

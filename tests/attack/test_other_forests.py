@@ -157,6 +157,7 @@ def truth_in(problem, forest, rows, labels):
     return counted
 
 
+@pytest.mark.nightly
 @PROPERTY
 @given(trained())
 def test_a_forest_of_any_kind_is_refused_or_its_truth_has_no_residual(publish, case):
@@ -185,6 +186,7 @@ def test_the_attack_on_a_forest_of_any_kind_meets_every_count(publish, case):
         assert (Counter(map(tuple, rebuilt)) == Counter(map(tuple, truth))) is True
 
 
+@pytest.mark.nightly
 @settings(PROPERTY, max_examples=examples(60))
 @given(trained(is_regressor=False))
 def test_every_tree_grows_again_from_the_true_rows(publish, case):
@@ -217,6 +219,7 @@ def test_columns_that_the_seeds_do_not_explain_give_no_evidence_and_no_refusal(p
 WEIGHTS = {"balanced": "balanced", "subsample": "balanced_subsample", "dict": {0: 0.3, 1: 1, 2: 7.7}}
 
 
+@pytest.mark.nightly(quick=3)
 @pytest.mark.parametrize("bootstrap", [True, False], ids=["bootstrap", "all rows"])
 @pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
 @pytest.mark.parametrize("forest", [RandomForestClassifier, ExtraTreesClassifier])
@@ -316,7 +319,7 @@ def test_sample_weights_are_undone_or_refused_and_never_misread(publish, case, c
     assert problem.system.missed(truth_in(problem, published.forest, case.rows, case.labels)) == 0
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.skipif(not STORES_WEIGHTS, reason="before scikit-learn 1.9 a forest does not store its weights")
 @pytest.mark.parametrize("bootstrap", [True, False], ids=["bootstrap", "all rows"])
 def test_rows_of_weight_zero_are_seen_by_no_tree_and_the_others_are_rebuilt(bootstrap, publish):
@@ -445,6 +448,7 @@ def test_a_warm_started_forest_is_judged(judged):
     assert found.findings.whole.perfect.lower >= 0.9 * N_ROWS
 
 
+@pytest.mark.nightly
 def test_trees_grown_with_weights_that_were_changed_later_are_refused(judged):
     frame = people()
     model = RandomForestClassifier(

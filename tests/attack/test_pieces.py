@@ -159,6 +159,7 @@ def test_descent_never_raises_the_squared_residual_and_keeps_group_sizes(case, s
             assert squared(moved) >= squared(end)
 
 
+@pytest.mark.nightly
 @PROPERTY
 @given(systems(always_feasible=True))
 def test_cp_sat_lists_every_dataset_once_and_then_says_that_there_is_no_other(case):
@@ -189,6 +190,7 @@ def test_cp_sat_without_time_answers_nothing():
     assert (answer.status, answer.rows) == ("UNKNOWN", None)
 
 
+@pytest.mark.nightly
 @PROPERTY
 @given(systems(always_feasible=True), st.booleans())
 def test_relaxation_keeps_group_sizes_and_reports_its_own_residual(case, prune):

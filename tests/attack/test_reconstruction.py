@@ -203,6 +203,7 @@ def test_the_same_seed_gives_the_same_reconstruction_bit_for_bit(publish, case):
         assert getattr(first, name).tobytes() == getattr(again, name).tobytes()
 
 
+@pytest.mark.nightly
 @settings(PROPERTY, max_examples=examples(10))
 @given(trained(most_rows=8))
 def test_the_number_of_workers_changes_nothing(publish, case):
@@ -213,6 +214,7 @@ def test_the_number_of_workers_changes_nothing(publish, case):
     assert first.status == again.status == published.attack().status
 
 
+@pytest.mark.nightly
 @settings(PROPERTY, max_examples=examples(20))
 @given(trained())
 def test_reproduced_trees_are_all_of_them_where_the_reconstruction_is_unique(publish, case):
@@ -259,7 +261,7 @@ def test_a_time_box_that_is_over_gives_no_rows(kind, publish):
         build(published.forest, domain, published.groups, over)
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", ["forest", "shallow", "extra trees, bootstrap"])
 def test_a_time_box_that_ends_anywhere_never_claims_more_than_it_has(kind, publish, recount, shown):
     random = np.random.RandomState(1)

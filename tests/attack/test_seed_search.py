@@ -49,6 +49,7 @@ def test_many_seeds_draw_what_numpy_draws_from_each():
         np.testing.assert_array_equal(drawn[:, column], np.random.RandomState(seed).randint(2**31 - 1, size=200))
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize(("seed", "limit"), [(5, 1000), (7, 37), (9, 2**31 - 1), (3, 1), (1, 1024)])
 def test_a_long_stream_is_numpys(seed, limit):
     key, place, drawn = np.empty(LENGTH, dtype=np.uint32), 0, []
@@ -66,7 +67,7 @@ def test_numbers_that_people_choose_are_tried_once_each():
     assert np.isin([0, 42, 123456, 20240131, 31122029, 1234567890, 2**31 - 1, 2**32 - 1], numbers).all()
 
 
-@pytest.mark.nightly(quick=2)
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize(
     ("model", "level"),
     [
@@ -96,6 +97,7 @@ def test_the_number_is_found_again_and_gives_all_seeds(model, level, tmp_path):
     assert sought.draws_known
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier])
 @pytest.mark.parametrize("constant", [(3,), (2, 5, 6, 7)])
 def test_columns_that_are_constant_do_not_hide_it(kind, constant, tmp_path):
@@ -104,6 +106,7 @@ def test_columns_that_are_constant_do_not_hide_it(kind, constant, tmp_path):
     assert found(kind(60, random_state=42), tmp_path, rows=rows, labels=labels).random_state == 42
 
 
+@pytest.mark.nightly
 def test_columns_that_are_constant_in_some_samples_do_not_hide_it(tmp_path):
     rows, labels = table(n_columns=16)
     rows[:, 12:] = 0
@@ -131,6 +134,7 @@ def test_no_number_is_claimed_for_seeds_that_were_not_tried(tmp_path, monkeypatc
         assert all(tree.seed is None for tree in sought.forest.trees)
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize(
     "model",
     [
@@ -147,6 +151,7 @@ def test_what_tells_too_little_is_not_searched(model, tmp_path):
     assert (sought.tried, sought.random_state) == (0, None)
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize(
     ("version", "expected"), [("0.24.2", 42), ("1.2.0", 42), ("1.9.9", 42), ("9.9", None), (None, None)]
 )
@@ -166,6 +171,7 @@ def test_a_forest_that_has_seeds_is_left_alone(tmp_path):
     assert seek(forest, TimeBox(60)).forest is forest
 
 
+@pytest.mark.nightly
 def test_draws_that_depend_on_removed_weights_are_not_claimed(tmp_path):
     rows, labels = table()
     model = RandomForestClassifier(60, random_state=42).fit(rows, labels, sample_weight=1 + np.arange(len(rows)) % 3)

@@ -237,6 +237,7 @@ def as_multiset(group: list[int], knowledge: Knowledge, dataset: tuple) -> froze
     return frozenset((key, rows.count(key)) for key in rows)
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("bootstrap", [False, True])
 @pytest.mark.parametrize("known", ["rows:30%", "columns:a+rows:5"])
 def test_refitting_includes_the_known_rows(release, bootstrap, known):
@@ -270,6 +271,7 @@ def test_a_problem_says_how_many_known_rows_lie_at_each_leaf(release):
     assert released.problem("artifact+columns:a").known is None
 
 
+@pytest.mark.nightly
 @settings(max_examples=examples(20), deadline=None, derandomize=True)
 @given(known=st.sampled_from(["", "+columns:a", "+columns:job,age"]), **SIZES)
 def test_an_informed_adversary_is_left_with_exactly_what_explains_the_file(release, known, **sizes):

@@ -77,6 +77,7 @@ def test_both_trees_together_give_the_exact_answer(order, by_hand):
     assert partly(found) == Counter(ANSWER[order])
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("order", T2)
 def test_the_answer_is_all_that_enumeration_leaves(order):
     examples = list(product(product((0, 1), repeat=4), (0, 1)))
@@ -136,7 +137,7 @@ LEFT = {
 }
 
 
-@pytest.mark.nightly(quick=2)
+@pytest.mark.nightly
 @pytest.mark.parametrize("order", T2)
 @pytest.mark.parametrize("known", LEFT["f1 first"])
 def test_known_attributes_leave_what_enumeration_leaves(order, known, by_hand):

@@ -54,7 +54,7 @@ def _attacked(model, domain, path, adversary):
     return reconstruct(problem, Search(TimeBox(60)), None, Choices.of(forest, problem, seeds_known=False))
 
 
-@pytest.mark.nightly(quick=2)
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("bootstrap", [True, False])
 @pytest.mark.parametrize("kind", UNTESTED)
 def test_a_column_that_no_tree_tests_is_rebuilt_as_a_constant(kind, bootstrap, publish):
@@ -68,6 +68,7 @@ def test_a_column_that_no_tree_tests_is_rebuilt_as_a_constant(kind, bootstrap, p
     assert found.free.any(), "what no tree tests is a guess, and stays marked as one"
 
 
+@pytest.mark.nightly
 def test_without_seeds_an_untested_column_is_still_rebuilt_as_a_constant(tmp_path):
     rows, labels, domain = _table(*UNTESTED["binary"], seed=1)
     model = RandomForestClassifier(60, bootstrap=False, random_state=4).fit(rows, labels)
@@ -89,6 +90,7 @@ def test_a_column_that_varies_in_two_rows_only_is_rebuilt(seed, publish):
     assert _perfect(rows, publish(model, domain).attack().rows) >= N_ROWS - 1
 
 
+@pytest.mark.nightly
 def test_a_confirmed_first_guess_ends_the_search(publish):
     rows, labels, domain = _table(*UNTESTED["binary"])
     target = publish(RandomForestClassifier(30, random_state=0).fit(rows, labels), domain)
@@ -105,6 +107,7 @@ def test_a_confirmed_first_guess_ends_the_search(publish):
     assert len(asked) == 1
 
 
+@pytest.mark.nightly
 def test_values_that_no_evidence_speaks_of_are_not_tried_one_by_one(publish):
     rows, labels, domain = _table(*UNTESTED["binary"])
     target = publish(RandomForestClassifier(30, random_state=0).fit(rows, labels), domain)
@@ -121,7 +124,7 @@ def test_values_that_no_evidence_speaks_of_are_not_tried_one_by_one(publish):
     assert len(asked) <= 30, f"{len(asked)} datasets were refitted"
 
 
-@pytest.mark.nightly(quick=4)
+@pytest.mark.nightly
 @pytest.mark.parametrize("n_constant, better, tied", [(0, 0, 0), (2, 1, 0), (3, 1, 2), (6, 0, 1), (7, 0, 0), (5, 2, 0)])
 def test_the_chance_of_a_choice_is_that_of_drawing_columns_until_one_varies(n_constant, better, tied):
     rng, n, drawn, trials = np.random.default_rng(5), 8, 3, 40_000

@@ -82,7 +82,7 @@ BEFORE = {
 }
 
 
-@pytest.mark.nightly(quick=5)
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("before", BEFORE)
 @pytest.mark.parametrize("kind", ["SVC", "bagged neighbours", "calibrated neighbours"])
 def test_rows_of_another_model_are_found_behind_what_it_was_fitted_behind(kind, before, stored, table):
@@ -103,6 +103,7 @@ def test_loose_transformers_are_undone_too(stored, table):
     assert max(copy.rows for copy in found.copies) == 60
 
 
+@pytest.mark.nightly
 def test_rows_of_one_class_behind_encoded_columns_are_found(stored, table):
     encoder = make_column_transformer((OneHotEncoder(), ["town"]), (StandardScaler(), NUMBERS))
     features = table.drop(columns="label")
@@ -144,6 +145,7 @@ def test_scaled_rows_are_all_found_and_other_rows_are_not(seed, kept, width):
     assert not enough(*scaled_rows(list(rows.T), others * scale + centre))
 
 
+@pytest.mark.nightly(quick=4)
 @pytest.mark.parametrize("number", [18, 60, 61, 100])
 @pytest.mark.parametrize("method", ["inverted_cdf", "averaged_inverted_cdf", "linear"])
 def test_as_many_quantiles_tell_as_much_whether_they_are_values_or_lie_between_two(number, method, stored, table):

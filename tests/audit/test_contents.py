@@ -76,6 +76,7 @@ def test_weights_by_class_are_the_label_column(inspected, model, table):
     assert found.copies == (Copy("_sample_weight", (N_ROWS,), 0, 1),)
 
 
+@pytest.mark.nightly
 def test_votes_have_an_entry_for_each_row_and_are_no_copy(inspected, model, table):
     model.set_params(oob_score=True, n_estimators=20).fit(table[NUMBERS], table["label"])
     for found in (inspected(model), inspected(model, None)):
@@ -103,6 +104,7 @@ FORMS = {
 }
 
 
+@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize("form", FORMS)
 def test_training_rows_are_found_in_every_order_and_number(form, inspected, model, table):
     model.kept = FORMS[form](table[NUMBERS]).to_numpy()
@@ -172,7 +174,7 @@ def of_zeros_and_ones():
     return rows.assign(label=random.choice(["no", "yes"], N_ROWS))
 
 
-@pytest.mark.nightly(quick=21)
+@pytest.mark.nightly(quick=4)
 @pytest.mark.parametrize("form", WRITTEN)
 @pytest.mark.parametrize("kind", ["numbers", "zeros and ones"])
 def test_rows_and_columns_are_found_however_they_are_written(kind, form, inspected, table, of_zeros_and_ones):
@@ -241,7 +243,7 @@ COMMON = {
 }
 
 
-@pytest.mark.nightly(quick=8)
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("form", COMMON)
 @pytest.mark.parametrize("kind", ["numbers", "zeros and ones"])
 def test_what_any_file_can_hold_is_not_taken_for_training_data(kind, form, inspected, table, of_zeros_and_ones):
@@ -286,6 +288,7 @@ def test_one_row_kept_as_an_example_is_found_where_it_tells_one_apart(inspected,
     assert inspected(model, wide).copies == ()
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("column", ["age", "fare", "town", "label"])
 def test_a_column_is_found_also_recoded_in_the_rows_order(column, inspected, model, table):
     codes = pd.factorize(table[column], sort=True)[0]

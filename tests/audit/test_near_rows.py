@@ -56,6 +56,7 @@ COPIES = {
 }
 
 
+@pytest.mark.nightly(quick=8)
 @pytest.mark.parametrize("form", COPIES)
 @pytest.mark.parametrize("name", ["patients", "wines", "normal"])
 def test_rows_that_changed_a_little_or_by_a_factor_each_are_found(name, form):
@@ -90,6 +91,7 @@ SAID_OTHERWISE = {
 }
 
 
+@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize("kind", HONEST)
 @pytest.mark.parametrize("name", TABLES)
 def test_what_models_learn_of_many_rows_is_no_row(name, kind):
@@ -140,6 +142,7 @@ def beside_a_forest(tmp_path):
     return of
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("form", ["rows", "one after the other", "column by column", "turned round"])
 def test_near_copies_in_a_file_fail_with_what_to_do(form, beside_a_forest):
     rows = patients()

@@ -74,6 +74,7 @@ def enumerated(part: np.ndarray, rows: np.ndarray, vectors: np.ndarray, domain: 
     return float(np.mean(single)), joint / (len(rows) * float(np.log2(sizes).sum()))
 
 
+@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize("block", range(10))
 def test_trees_and_rule_lists_agree_with_all_possible_worlds(block):
     """50 random trees and rule lists a block, 500 in all; exact rationals count, so they agree to the last digits."""

@@ -72,6 +72,7 @@ def test_a_column_named_after_the_value_of_one_person_is_found_whatever_stands_b
     assert told(forest_of(table), table) == (Rarest(COLUMN_NAMES, 1, 1),)
 
 
+@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize("least", [1, 2, 3, 12, 40])
 def test_the_verdict_is_the_same_with_an_encoder_in_the_file_and_without(least, raw, encoded, told):
     columns = make_column_transformer((OneHotEncoder(), ["town"]), remainder="passthrough")
@@ -223,6 +224,7 @@ def rarest_in(raw: pd.DataFrame, name: str) -> int:
     return int(raw[name].value_counts().min())
 
 
+@pytest.mark.nightly(quick=4)
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("how", ["as they are", "scaled", "fitted on more rows"])
 def test_codes_tell_how_rare_the_values_of_an_encoder_beside_a_forest_are(seed, how, told):

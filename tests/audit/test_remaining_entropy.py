@@ -65,6 +65,7 @@ def known_gaps(tree: Tree, rows: np.ndarray) -> list[float]:
     return explained
 
 
+@pytest.mark.nightly
 def test_datasets_that_explain_all_thresholds_leave_at_least_the_lower_bound(saved):
     """All datasets of 4 rows are listed, of those with a row's leaf in each tree unchanged (which leaves no more)."""
     domain = domain_of(Attribute("x", "ordinal", (0,), 0.0, 4.0), Attribute("y", "ordinal", (1,), 0.0, 2.0))

@@ -86,6 +86,7 @@ def test_a_wait_for_a_file_ends_where_nobody_wants_it_any_more():
         pass
 
 
+@pytest.mark.nightly
 def test_what_was_not_used_for_the_longest_time_makes_room_but_never_what_is_read():
     store = HeldFiles()
     first, second, third = b"1" * 40, b"2" * 40, b"3" * 40

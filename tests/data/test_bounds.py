@@ -41,6 +41,7 @@ def test_a_csv_of_a_hundred_thousand_columns_is_refused(end, tmp_path):
     refused(tmp_path / "wide.csv.gz", "100,000 columns")
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("first", [b"c0", b'"two\nlines"'])
 def test_short_lines_below_a_wide_header_take_all_its_columns(first, tmp_path):
     header = b",".join((first, *(b"c%d" % index for index in range(1, 5_000))))
@@ -48,6 +49,7 @@ def test_short_lines_below_a_wide_header_take_all_its_columns(first, tmp_path):
     refused(tmp_path / "short.csv", "of 5,000 columns, and at most 134,217,728 values are read")
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("members", [1, 3])
 def test_a_gzip_file_that_unpacks_a_thousandfold_is_refused(members, tmp_path):
     packed = gzip.compress(b"a,b\n" + b"0,0\n" * (2**24 + 2**21)) if members == 1 else b""
@@ -57,6 +59,7 @@ def test_a_gzip_file_that_unpacks_a_thousandfold_is_refused(members, tmp_path):
     refused(tmp_path / "bomb.csv.gz", "unpack to more than 67,108,864")
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("shape", [(2**27, 1), (2**13, 2**14)], ids=str)
 def test_an_npz_file_that_unpacks_a_thousandfold_is_refused(shape, tmp_path):
     np.savez_compressed(tmp_path / "bomb.npz", X=np.zeros(shape, np.int8))

@@ -209,7 +209,7 @@ def transformed(model, frame):
     return (encoded.toarray() if hasattr(encoded, "toarray") else np.asarray(encoded)).astype(np.float32)
 
 
-@pytest.mark.nightly(quick=13)
+@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize("single", [[], ["fare", "weight"], ["weight", "empty"]], ids=["double", "single", "mixed"])
 @pytest.mark.parametrize("encoder", ENCODERS.values(), ids=ENCODERS)
 def test_rows_are_encoded_bit_by_bit(encoder, single, table, labels, saved):
@@ -220,6 +220,7 @@ def test_rows_are_encoded_bit_by_bit(encoder, single, table, labels, saved):
     assert data.by_encoder
 
 
+@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize("encoder", ENCODERS.values(), ids=ENCODERS)
 def test_a_csv_gives_the_same_rows(encoder, table, labels, saved, tmp_path):
     artifact, model = saved(encoder, table, labels)
@@ -232,6 +233,7 @@ def test_a_csv_gives_the_same_rows(encoder, table, labels, saved, tmp_path):
     assert set(data.unused) == {"more", *table.columns} - needed
 
 
+@pytest.mark.nightly(quick=3)
 @pytest.mark.parametrize("encoder", ENCODERS.values(), ids=ENCODERS)
 def test_domains_hold_the_rows_and_their_raw_columns(encoder, table, labels, saved):
     artifact, _ = saved(encoder, table, labels)
@@ -243,6 +245,7 @@ def test_domains_hold_the_rows_and_their_raw_columns(encoder, table, labels, sav
     assert len(raw.domain.attributes) == len(raw.table(data.rows).columns)
 
 
+@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize("encoder", ENCODERS.values(), ids=ENCODERS)
 def test_decoding_undoes_encoding(encoder, table, labels, saved):
     artifact, _ = saved(encoder, table, labels)

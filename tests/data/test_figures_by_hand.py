@@ -154,6 +154,7 @@ def test_what_is_left_of_a_group_is_taken_column_by_column(encoded):
 # Individuals
 
 
+@pytest.mark.nightly
 def test_a_gap_is_the_median_and_one_more_column():
     rows = RNG.normal(size=(60, 3)).astype(np.float32)
     rows[::9, 1] = np.nan

@@ -30,6 +30,7 @@ def test_rows_come_and_go_without_a_change(codes):
     assert repr(indicators) == "Indicators(5 columns, values not shown)"
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("codes", CODES, ids=str)
 @pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier])
 def test_a_forest_becomes_the_one_that_zeros_and_ones_train(tmp_path, codes, kind):

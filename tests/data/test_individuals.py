@@ -59,6 +59,7 @@ def test_the_rare_rows_are_the_outliers():
     assert inside.tolist() == [True] * 40 + [False] * 2
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("seed", range(3))
 def test_rows_are_told_apart_by_the_sign_of_scikit_learns_score(seed):
     rows = array(np.random.default_rng(seed).random((80, 4)) < [0.05, 0.1, 0.9, 0.5])
@@ -75,6 +76,7 @@ def test_errors_and_perfect_rows_of_each_kind_are_those_counted_by_hand():
     assert result.whole.error.worst == pytest.approx(1 / 4)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(4))
 def test_both_kinds_together_are_the_whole(seed):
     rng = np.random.default_rng(seed)
@@ -106,6 +108,7 @@ def test_there_are_no_kinds_when_the_time_is_out():
     assert result.inliers is result.outliers is None
 
 
+@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize("n_columns", [1_022, 1_024, 3_000])
 def test_a_domain_of_more_rows_than_there_are_numbers_is_no_table_of_frequencies(n_columns):
     rows = np.random.default_rng(0).integers(0, 2, (30, n_columns)).astype(np.float32)

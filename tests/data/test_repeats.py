@@ -52,7 +52,7 @@ WRITTEN_AGAIN = {
 }
 
 
-@pytest.mark.nightly(quick=22)
+@pytest.mark.nightly(quick=3)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("what", WRITTEN_AGAIN)
 @pytest.mark.parametrize("first", [False, True], ids=["last", "first"])
@@ -91,6 +91,7 @@ def test_midpoints_stay_midpoints_on_another_scale(tmp_path):
         assert set(found) <= middles
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("n_rows", [10, 20, 40])
 def test_chance_makes_no_repeats(n_rows):
     found = 0

@@ -23,6 +23,7 @@ def table(request) -> pd.DataFrame:
     return pd.DataFrame({"x": random.normal(size=731), "target": random.choice(["no", "yes", "maybe"], 731)})
 
 
+@pytest.mark.nightly(quick=32)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(
     "sizes", [{}, {"test_size": 0.2}, {"test_size": 30}, {"train_size": 0.7}, {"train_size": 60, "test_size": 40}]

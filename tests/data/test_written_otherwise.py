@@ -59,6 +59,7 @@ DIALECTS = [
 ]
 
 
+@pytest.mark.nightly(quick=18)
 @pytest.mark.parametrize(("name", "how"), DIALECTS, ids=[name for name, _ in DIALECTS])
 @pytest.mark.parametrize("seed", range(8))
 def test_a_table_with_another_separator_is_the_same_table_bit_for_bit(seed, name, how, tmp_path):

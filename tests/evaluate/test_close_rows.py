@@ -36,6 +36,7 @@ def by_definition(truth, guess, tolerance) -> np.ndarray:
     return ((np.abs(one - other) <= tolerance) | (np.isnan(one) & np.isnan(other))).all(axis=2)
 
 
+@pytest.mark.nightly
 @given(sets=two_sets())
 @settings(max_examples=examples(200), deadline=None)
 def test_as_many_rows_are_met_as_another_maximum_matching_meets(sets):

@@ -41,6 +41,7 @@ def columns(truth: np.ndarray, rebuilt: np.ndarray, seconds: float = 60.0) -> di
     return {one.name: one for one in findings.columns}
 
 
+@pytest.mark.nightly
 def test_a_column_that_comes_back_is_told_from_one_that_does_not():
     truth = rows(*((i % 2, i % 3, 7.0 * i) for i in range(12)))
     rebuilt = truth.copy()
@@ -53,6 +54,7 @@ def test_a_column_that_comes_back_is_told_from_one_that_does_not():
     assert found["pay"].error > 0
 
 
+@pytest.mark.nightly
 def test_a_one_hot_group_is_one_column_and_right_as_a_whole():
     truth = rows((0, 0, 10.0), (1, 1, 50.0), (0, 2, 90.0))
     rebuilt = rows((0, 1, 10.0), (1, 1, 50.0), (0, 2, 90.0))
@@ -61,6 +63,7 @@ def test_a_one_hot_group_is_one_column_and_right_as_a_whole():
     assert found.error == pytest.approx(2 / 9)  # two of nine indicators
 
 
+@pytest.mark.nightly
 def test_a_number_is_right_to_within_the_tolerance_of_perfect_rows():
     truth = rows(*((0, 0, 5.0 * i) for i in range(20)))
     rebuilt = truth + np.array([0, 0, 0, 0, 0.5], dtype=np.float32)
@@ -68,6 +71,7 @@ def test_a_number_is_right_to_within_the_tolerance_of_perfect_rows():
     assert columns(truth, rebuilt + np.array([0, 0, 0, 0, 1.5], dtype=np.float32))["pay"].right < 1.0
 
 
+@pytest.mark.nightly
 def test_others_share_of_right_values_is_that_of_people_who_are_not_rebuilt():
     truth = rows(*((1, i % 3, 5.0 * i) for i in range(20)))  # everybody has the same sex
     found = columns(truth, truth)

@@ -26,6 +26,8 @@ from pytest_draft.policy.policy import Policy, default_policy
 from pytest_draft.policy.rules import RULES
 from pytest_draft.policy.verdict import judge, overall
 
+pytestmark = pytest.mark.nightly
+
 STORES_WEIGHTS = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 9)
 
 
@@ -78,7 +80,6 @@ BOUNDS = ("ambiguity", "informed")
 """What is known of anybody, however long they search."""
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("constants", [1, 3])
 def test_columns_that_are_always_one_never_hide_that_all_else_is_rebuilt(examined, constants):
     rows = np.random.default_rng(0).integers(0, 2, (60, 6))
@@ -93,7 +94,6 @@ def test_columns_that_are_always_one_never_hide_that_all_else_is_rebuilt(examine
     assert verdict(found) == "failed"
 
 
-@pytest.mark.nightly
 def test_a_column_that_varies_counts_even_where_no_tree_tests_it(examined):
     rows = np.random.default_rng(0).integers(0, 2, (60, 6))
     found = examined(rows, n_estimators=1, max_depth=1)
@@ -101,7 +101,6 @@ def test_a_column_that_varies_counts_even_where_no_tree_tests_it(examined):
     assert verdict(found) == "passed"
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("bootstrap", [True, False])
 def test_half_of_the_columns_that_is_given_away_fails_though_the_other_half_is_guessed(examined, bootstrap):
     rows = np.random.default_rng(0).integers(0, 2, (60, 14))
@@ -116,7 +115,6 @@ def test_half_of_the_columns_that_is_given_away_fails_though_the_other_half_is_g
     assert " on 7 columns (those that trees test in most rows); " in sentence
 
 
-@pytest.mark.nightly
 def test_one_column_that_is_given_away_is_a_frequency_and_nobodys_row(examined, monkeypatch):
     rows = np.random.default_rng(0).integers(0, 2, (60, 14))
     found = examined(rows, untested=13, n_estimators=50)
@@ -129,7 +127,6 @@ def test_one_column_that_is_given_away_is_a_frequency_and_nobodys_row(examined, 
 STRICT = Policy("strict", "by hand", {"reconstruction-error": {"max_error": 0.05}})
 
 
-@pytest.mark.nightly
 @pytest.mark.skipif(not STORES_WEIGHTS, reason="before scikit-learn 1.9 a forest does not store its weights")
 @pytest.mark.parametrize("bootstrap", [True, False], ids=["bootstrap", "all rows"])
 @pytest.mark.parametrize("shuffled", [False, True], ids=["in order", "shuffled"])
@@ -146,7 +143,6 @@ def test_rows_that_no_tree_has_seen_never_hide_that_all_others_are_rebuilt(exami
     assert "failed" not in (verdict(hidden), verdict(hidden, STRICT))
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("adversary", "lacks"),
     [
@@ -188,7 +184,6 @@ def stopped(examined, monkeypatch):
     return run
 
 
-@pytest.mark.nightly
 def test_an_attack_that_ended_by_itself_is_not_said_to_have_had_all_its_time(stopped):
     reason = stopped()
     assert reason.startswith("the attack did not converge in its last search: ")
@@ -197,7 +192,6 @@ def test_an_attack_that_ended_by_itself_is_not_said_to_have_had_all_its_time(sto
     assert cut.startswith("the attack was stopped after its last search, ")
 
 
-@pytest.mark.nightly
 def test_an_attack_that_the_clock_ended_is_said_to_have_had_all_its_time(stopped, monkeypatch):
     monkeypatch.setattr(limits, "ATTACK_SHARE", 0.05)
     reason = stopped(seconds=3.01)
@@ -205,14 +199,12 @@ def test_an_attack_that_the_clock_ended_is_said_to_have_had_all_its_time(stopped
     assert reason.endswith("try --draft-budget 240")
 
 
-@pytest.mark.nightly
 def test_an_attack_without_a_dataset_tells_how_long_it_took(stopped):
     nothing = dict.fromkeys(("rows", "consistent", "labels", "cells", "free", "seen", "residual"))
     reason = stopped(status="no solution", **nothing)
     assert reason.startswith("the attack found no dataset: a step that it needs took too long")
 
 
-@pytest.mark.nightly
 def test_a_certificate_that_the_truth_contradicts_is_an_internal_error_and_no_pass(examined, monkeypatch):
     whole = counted.reconstruct
     rows = np.random.default_rng(0).integers(0, 2, (60, 6))
@@ -226,7 +218,6 @@ def test_a_certificate_that_the_truth_contradicts_is_an_internal_error_and_no_pa
     assert reason.startswith("internal error: 60 rows were proved to be certain")
 
 
-@pytest.mark.nightly
 def test_an_attack_that_the_clock_has_cut_short_is_no_pass(examined, monkeypatch):
     rows = np.random.default_rng(0).integers(0, 2, (60, 6))
     whole = counted.reconstruct
@@ -240,7 +231,6 @@ def test_an_attack_that_the_clock_has_cut_short_is_no_pass(examined, monkeypatch
     assert verdict(examined(rows, n_estimators=50)) == "failed"
 
 
-@pytest.mark.nightly
 def test_a_machine_too_slow_to_find_out_how_close_anybody_gets_makes_no_pass(examined, monkeypatch):
     rows = np.random.default_rng(0).integers(0, 2, (60, 6))
     monkeypatch.setattr(behind_counts, "LEAST_SAMPLES", 1_000)
@@ -250,7 +240,6 @@ def test_a_machine_too_slow_to_find_out_how_close_anybody_gets_makes_no_pass(exa
     assert "how close any attacker could get" in found.reasons[0]
 
 
-@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("parameters", [{"n_estimators": 50}, {"n_estimators": 1, "max_depth": 1}])
 def test_what_all_other_rows_tell_is_no_pass_where_no_time_was_left_to_ask(examined, monkeypatch, parameters):
     def slow(*_, **__):

@@ -74,6 +74,7 @@ def test_as_many_rows_need_no_choice():
     assert found(TRUTH, TRUTH).rebuilt_rows is None
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("seed", range(5))
 def test_of_more_rebuilt_rows_a_random_part_is_compared(seed):
     findings = found(TRUTH, TRUTH * 3, seed=seed)
@@ -83,6 +84,7 @@ def test_of_more_rebuilt_rows_a_random_part_is_compared(seed):
     assert found(TRUTH, TRUTH * 3, seed=seed) == findings
 
 
+@pytest.mark.nightly
 def test_each_rebuilt_row_is_taken_at_most_once_where_there_are_more():
     others = [[0, 0, 1, 0], *TRUTH]
     assert {found(TRUTH, others, seed=seed).whole.perfect.lower for seed in range(8)} == {4, 5}
@@ -95,6 +97,7 @@ def test_which_part_is_compared_depends_on_the_seed():
     assert len(set(counts)) > 2
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(5))
 def test_fewer_rebuilt_rows_are_all_compared_and_some_again(seed):
     findings = found(TRUTH, [[1, 1, 1, 1], [0, 0, 0, 0]], seed=seed)
@@ -135,7 +138,7 @@ def test_errors_of_determined_and_of_free_values_are_those_counted_by_hand():
     assert found(TRUTH, REBUILT).values.free == ValueFigures(0, None)
 
 
-@pytest.mark.nightly(quick=5)
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("seed", range(8))
 def test_the_two_errors_weighted_by_their_numbers_are_the_error(seed):
     random = np.random.default_rng(seed)
@@ -170,6 +173,7 @@ def test_figures_on_mostly_determined_columns_leave_out_the_others_where_they_te
     assert part.random.error > 0
 
 
+@pytest.mark.nightly
 def test_columns_on_which_others_meet_most_rows_do_not_tell_people_apart():
     truth = np.hstack([np.repeat(HALF_OF_FOUR[1:3], 10, axis=0), np.eye(20)[:, :2]])
     free = np.tile([False, False, True, True], (20, 1))

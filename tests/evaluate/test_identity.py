@@ -98,6 +98,7 @@ def test_another_order_is_confirmed_when_the_order_is_unknown_and_told_when_it_i
         assert "only the order differs" in identity.why
 
 
+@pytest.mark.nightly
 @whose_seeds_tell_the_order
 def test_another_order_is_found_when_there_is_no_reconstruction_to_spare_the_search(attacked):
     order = np.random.default_rng(1).permutation(N_ROWS)
@@ -306,6 +307,7 @@ def made_up_people(seed: int) -> tuple[pd.DataFrame, pd.Series]:
     return people, ((people["age"] > 40) ^ (people["pay"] > 1500)).astype(int)
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(
     "scaler", [StandardScaler(), MinMaxScaler(), RobustScaler()], ids=lambda one: type(one).__name__
@@ -332,6 +334,7 @@ def test_a_table_that_was_scaled_outside_is_told_by_what_the_file_has_of_it(scal
     assert unlike(read_of(once), rows).endswith(before)
 
 
+@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize("order", [[2, 1, 0], [1, 2, 0], [0, 2, 1]])
 @pytest.mark.parametrize("seed", range(3))
 def test_columns_in_another_order_are_told_as_such_where_the_file_has_no_names(order, seed, read_of):

@@ -109,7 +109,7 @@ def of(folder, name: str, seed: int = 0) -> Inputs:
     return read(folder, model, features, target, missing=name == "missing values")
 
 
-@pytest.mark.nightly(quick=2)
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("seed", range(2))
 def test_what_is_told_is_guessed_right_and_nothing_is_told_without_the_file(tmp_path, name, seed):
@@ -127,7 +127,7 @@ def test_what_is_told_is_guessed_right_and_nothing_is_told_without_the_file(tmp_
     assert told.error <= told.error_without_file
 
 
-@pytest.mark.nightly(quick=2)
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", MODELS)
 def test_nobody_stands_in_a_guess_that_is_matched(tmp_path, name):
     inputs = of(tmp_path, name)
@@ -260,6 +260,7 @@ def without_bootstrap(folder, **changes) -> Inputs:
     )
 
 
+@pytest.mark.nightly
 def test_another_order_of_the_rows_changes_nothing_but_ties(tmp_path):
     inputs = without_bootstrap(tmp_path)
     found = figures(inputs)
@@ -271,6 +272,7 @@ def test_another_order_of_the_rows_changes_nothing_but_ties(tmp_path):
     assert again.split_half_error == pytest.approx(found.split_half_error, abs=0.02)
 
 
+@pytest.mark.nightly
 def test_another_order_of_the_columns_changes_nothing_but_ties(tmp_path):
     inputs = without_bootstrap(tmp_path)
     domain, data = inputs.domain, inputs.data
@@ -292,7 +294,7 @@ def test_another_order_of_the_columns_changes_nothing_but_ties(tmp_path):
     assert all(by_name[one.name].told == one.told for one in figures(inputs).columns)
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("names", [("a", "b"), ("z", "b")])
 def test_other_names_of_the_labels_change_nothing(tmp_path, names):
     features, target = table(3)
@@ -305,6 +307,7 @@ def test_other_names_of_the_labels_change_nothing(tmp_path, names):
     assert found[1].columns == found[0].columns
 
 
+@pytest.mark.nightly
 def test_a_column_that_is_written_twice_changes_nothing(tmp_path):
     features, target = table(3)
     found = []
@@ -403,6 +406,7 @@ def test_that_the_time_ended_the_count_of_datasets_is_known(name, tmp_path):
     assert not informed_figures(cut, inputs.domain, inputs.data, (), (), TimeBox(60)).bits_ended
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("name", ["small forest", "missing values", "regression"])
 def test_of_a_sample_the_rows_that_are_told_whole_are_counted_over_all(name, tmp_path, monkeypatch):
     inputs = of(tmp_path, name)
@@ -435,6 +439,7 @@ class Decided:
         return False
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize(("rule", "is_counted"), [("given-all-other-rows", False), (EVERY_RULE, True), (None, True)])
 def test_datasets_are_counted_only_where_no_rule_has_failed_without(tmp_path, rule, is_counted):
     inputs = of(tmp_path, "small forest")
@@ -459,6 +464,7 @@ def test_boosted_trees_are_counted_once_for_the_same_rows_and_never_after_the_ti
     assert counted_by(forest, rows[::-1].copy(), labels) is None  # other labels on the same rows
 
 
+@pytest.mark.nightly
 def test_only_rows_that_are_to_be_rebuilt_are_looked_at(tmp_path):
     inputs = of(tmp_path, "forest")
     everyone = KnownRows(inputs.data.rows, inputs.data.labels, occurrences(inputs.forest))
@@ -469,6 +475,7 @@ def test_only_rows_that_are_to_be_rebuilt_are_looked_at(tmp_path):
     assert (found.determined == whole.determined[some]).all()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(6))
 def test_no_other_value_inside_a_box_is_exact_more_often(seed):
     rng = np.random.default_rng(seed)

@@ -66,6 +66,7 @@ def result(examined) -> str:
     return RULE.check(examined, DEFAULT).result
 
 
+@pytest.mark.nightly
 def test_a_full_tree_tells_all_labels_with_certainty_and_large_leaves_tell_no_more_than_other_models(found):
     rows, score = numbers()
     labels = np.where(score > 0, "ill", "well")
@@ -79,6 +80,7 @@ def test_a_full_tree_tells_all_labels_with_certainty_and_large_leaves_tell_no_mo
     assert result(coarse) == "passed"
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("level", ["counts", "labels"])
 def test_taking_counts_out_tells_no_fewer_labels(level, found):
     rows, score = numbers(90)
@@ -90,7 +92,7 @@ def test_taking_counts_out_tells_no_fewer_labels(level, found):
     assert result(examined) == "failed"
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("model", [DecisionTreeRegressor(random_state=0), RandomForestRegressor(15, random_state=0)])
 def test_a_regressor_gives_salaries_to_the_digit(model, found):
     rows, score = numbers(80)
@@ -108,6 +110,7 @@ def test_a_regressor_gives_salaries_to_the_digit(model, found):
     assert result(coarse) == "passed"
 
 
+@pytest.mark.nightly
 def test_boosted_regressors_give_targets_by_what_each_leaf_leaves_open(found):
     rows, score = numbers(80)
     salaries = np.round(np.exp(score) * 20_000)
@@ -120,7 +123,7 @@ def test_boosted_regressors_give_targets_by_what_each_leaf_leaves_open(found):
     assert found(histograms.fit(rows, salaries), rows, salaries).label_told.doubts == ()
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", ["gbc", "xgb", "lgb", "cat"])
 def test_boosters_of_each_library_are_judged(kind, found, tmp_path):
     rows, score = numbers(100, noise=3.0)
@@ -133,6 +136,7 @@ def test_boosters_of_each_library_are_judged(kind, found, tmp_path):
     assert result(examined) == "failed"
 
 
+@pytest.mark.nightly
 def test_a_rare_class_does_not_hide_in_the_mean(found):
     rng = np.random.default_rng(3)
     rows, _ = numbers(1_500, seed=3)
@@ -147,6 +151,7 @@ def test_a_rare_class_does_not_hide_in_the_mean(found):
     assert result(examined) == "failed"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("weights", [None, "balanced"])
 def test_whoever_says_a_class_more_often_tells_no_more_of_it(weights, found):
     rows, score = numbers(400, seed=4, noise=2.0)
@@ -155,6 +160,7 @@ def test_whoever_says_a_class_more_often_tells_no_more_of_it(weights, found):
     assert result(found(model, rows, labels)) == "passed"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", [DecisionTreeClassifier, DecisionTreeRegressor])
 def test_other_peoples_rows_and_other_columns_are_no_pass(kind, found):
     rows, score = numbers(80)
@@ -170,6 +176,7 @@ def test_other_peoples_rows_and_other_columns_are_no_pass(kind, found):
         assert any("this forest was not trained on these rows" in reason for reason in examined.reasons)
 
 
+@pytest.mark.nightly
 def test_targets_that_were_transformed_are_judged_as_the_trees_saw_them(found):
     rows, score = numbers(80)
     salaries = np.exp(score)
@@ -179,6 +186,7 @@ def test_targets_that_were_transformed_are_judged_as_the_trees_saw_them(found):
     assert result(found(model, rows, np.log1p(salaries))) == "failed"
 
 
+@pytest.mark.nightly
 def test_what_is_not_known_is_no_pass_and_says_why(found):
     rows, score = numbers(60)
     labels = (score > 0).astype(int)
@@ -203,6 +211,7 @@ def test_what_time_does_not_suffice_for_is_no_pass(found, monkeypatch):
     assert result(examined) == "inconclusive"
 
 
+@pytest.mark.nightly
 def test_a_holdout_is_told_and_changes_nothing_else(found, tmp_path):
     rows, score = numbers(200)
     labels = np.where(score > 0, "ill", "well")
@@ -227,6 +236,7 @@ def test_slices_and_classes_are_told_by_themselves(found):
     assert sum(part.rows for part in told.parts[1:]) == 120
 
 
+@pytest.mark.nightly
 def test_the_order_of_rows_changes_nothing(found):
     rows, score = numbers(100)
     labels, order = (score > 0).astype(int), np.random.default_rng(5).permutation(100)
@@ -234,6 +244,7 @@ def test_the_order_of_rows_changes_nothing(found):
     assert found(model, rows, labels).label_told == found(model, rows.iloc[order], labels[order]).label_told
 
 
+@pytest.mark.nightly
 def test_a_table_that_is_written_several_times_teaches_nobody_s_own_label(found):
     rows, score = numbers(60, noise=4.0)
     labels = (score > 0).astype(int)

@@ -44,6 +44,7 @@ def test_rows_with_labels_are_those_counted_by_hand():
     assert told.measure.error.exact == pytest.approx((1 + 1 + 1 + 2) / 5 / 5)
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
 def test_a_wrong_label_is_one_wrong_value_whichever_it_is(n_classes):
     for wrong in range(1, n_classes):
@@ -58,6 +59,7 @@ def test_all_else_stays_as_it_is_without_labels():
     assert replace(with_labels, labelled=None) == without
 
 
+@pytest.mark.nightly
 def test_baselines_have_labels_too():
     rows = np.zeros((40, 4))
     told = found(np.arange(40) % 2, np.arange(40) % 2, truth=rows, rebuilt=rows).labelled
@@ -99,6 +101,7 @@ def test_thresholds_with_labels_are_held_against_rows_with_labels(rule, key, cro
     assert regressor.result == "inconclusive"
 
 
+@pytest.mark.nightly
 def test_a_label_that_comes_back_fails_where_features_alone_pass():
     """Everybody's features are public and common; which label each vector has is what the file tells."""
     truth = np.repeat(np.eye(4), 15, axis=0)

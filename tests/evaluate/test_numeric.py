@@ -64,6 +64,7 @@ def test_the_figures_are_those_counted_by_hand():
     )
 
 
+@pytest.mark.nightly
 def test_the_median_guess_is_the_one_counted_by_hand():
     numeric = found(TRUTH, REBUILT).numeric
     assert median_guess(array(TRUTH), DOMAIN).tolist() == [[40, 5, 0]]
@@ -102,6 +103,7 @@ def test_no_matching_of_the_median_guess_costs_less_than_the_baseline_says(known
     assert baseline.perfect_rows == len(Comparison().met(truth, shuffled, weights, TimeBox(60)).rows)
 
 
+@pytest.mark.nightly
 def test_a_last_digit_hides_no_leak():
     truth = DOMAIN.uniform(40, np.random.default_rng(0))
     near = truth.copy()
@@ -113,6 +115,7 @@ def test_a_last_digit_hides_no_leak():
     assert findings.numeric.attack.close_rows == 1
 
 
+@pytest.mark.nightly
 def test_the_most_unique_rows_that_can_be_met_are_singled_out():
     truth = [[0, 0, 0], [0, 0, 0], [0.5, 0, 0], [50, 0, 0]]
     findings = found(truth, [[0.5, 0, 0], [90, 0, 0], [90, 0, 1], [95, 0, 1]])
@@ -183,6 +186,7 @@ def test_large_numeric_data_are_halved_in_samples(monkeypatch):
 CERTAIN = np.array([[1, 1, 1], [1, 0, 0], [0, 0, 0], [0, 1, 0], [0, 0, 0]], dtype=bool)
 
 
+@pytest.mark.nightly
 def test_certain_constrained_and_free_values_make_up_the_error():
     rows = [[0, 5, 0], [20, 5, 0], [45, 5, 1], [60, 5, 1], [99, 10, 1]]
     findings = found(TRUTH, rows, ordered=True, certain=CERTAIN, free=np.array([[False, False, True]] * 5))
@@ -193,6 +197,7 @@ def test_certain_constrained_and_free_values_make_up_the_error():
     assert findings.values.determined.number == 11
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("proved", [[0, 1], [0], [1]])
 def test_proved_values_are_held_against_the_row_that_they_are_proved_of(proved):
     truth, rows = np.array(TRUTH)[:2].copy(), np.array(TRUTH)[:2].copy()
@@ -248,6 +253,7 @@ def test_proved_values_are_counted_and_contradicted_when_no_row_holds_one():
     assert said.startswith("internal error: 1 values were proved that no training row")
 
 
+@pytest.mark.nightly
 def test_missing_values_count_a_range_and_are_no_close_ones():
     domain = replace(DOMAIN, attributes=tuple(replace(a, missing=True) for a in DOMAIN.attributes))
     truth, rebuilt = array(TRUTH), array(TRUTH)
@@ -271,6 +277,7 @@ def test_rows_that_miss_a_value_are_told_apart_from_the_others():
     assert not inside[0]
 
 
+@pytest.mark.nightly
 def test_nobody_is_singled_out_where_each_row_is_there_twice():
     findings = found(TRUTH * 2, TRUTH * 2)
     assert (findings.whole.perfect.lower, findings.unique_rows, findings.singled_out.lower) == (10, 0, 0)

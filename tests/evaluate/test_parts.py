@@ -55,6 +55,7 @@ def verdict_of(found: Findings) -> set[str]:
     return {RULES[rule].check(found, thresholds[rule]).result for rule in thresholds}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("n_determined", "n_right"), [(21, 18), (6, 6), (25, 24)])
 def test_rows_in_which_nothing_is_guessed_fail_though_the_mean_passes(n_determined, n_right):
     found = evaluated(*partly(n_determined, n_right))
@@ -70,13 +71,14 @@ def test_rows_in_which_nothing_is_guessed_fail_though_the_mean_passes(n_determin
     assert f"of {n_determined} rows perfectly on the rows in which nothing is guessed; limit: " in sentence
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize(("n_determined", "n_right"), [(21, 18), (6, 6)])
 def test_the_mean_of_these_rows_would_pass(n_determined, n_right):
     found = evaluated(*partly(n_determined, n_right))
     assert verdict_of(changed(found, fully_determined=None)) == {"passed"}
 
 
-@pytest.mark.nightly(quick=11)
+@pytest.mark.nightly
 @pytest.mark.parametrize("n_determined", [5, 10, 20, 40])
 @pytest.mark.parametrize("seed", range(5))
 def test_other_peoples_rows_are_no_leak_however_few_are_determined(n_determined, seed):
@@ -92,6 +94,7 @@ def test_one_to_four_rows_are_no_part_and_all_rows_are_the_whole():
     assert evaluated(*partly(60, 30)).by_name.get("fully_determined") is None
 
 
+@pytest.mark.nightly
 def test_common_rows_that_others_meet_too_are_no_part():
     truth = np.vstack([np.zeros((40, N_COLUMNS)), people(20)]).astype(np.float32)
     free = np.zeros((60, N_COLUMNS), bool)
@@ -102,6 +105,7 @@ def test_common_rows_that_others_meet_too_are_no_part():
     assert found.by_name.get("fully_determined") is None  # twenty rows of zeros, all of them right
 
 
+@pytest.mark.nightly
 def test_rows_of_one_kind_are_measured_by_others_of_that_kind():
     rare = people(60)
     rare[:30, :7] = 1  # thirty people who differ in three columns only
@@ -126,6 +130,7 @@ def test_of_very_many_rows_some_are_drawn_and_said_to_be(monkeypatch):
 CERTIFICATE = Certificate(60, *[Bounds(3, 5)] * 5)
 
 
+@pytest.mark.nightly
 def test_proved_rows_count_where_they_are_unique_in_the_training_data():
     truth = people(60)
     truth[1] = truth[0]

@@ -121,6 +121,7 @@ def leaking(truth: np.ndarray, seed: int = 0) -> np.ndarray:
     return rebuilt
 
 
+@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize("table", TABLES)
 def test_values_that_come_back_exactly_fail_whatever_is_far_out(table):
     truth = TABLES[table](people(1))
@@ -129,6 +130,7 @@ def test_values_that_come_back_exactly_fail_whatever_is_far_out(table):
     assert "numeric values exactly" in verdict.sentence
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("table", [name for name in TABLES if "zero" not in name and "missing" not in name])
 def test_rows_that_are_nearly_right_fail_whatever_is_far_out(table):
     """All values are a little off, but the largest one of each column is guessed for somebody else."""
@@ -142,6 +144,7 @@ def test_rows_that_are_nearly_right_fail_whatever_is_far_out(table):
     assert judged(found(truth, rebuilt))["reconstruction-error"].result == "failed"
 
 
+@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize("table", TABLES)
 def test_other_peoples_rows_fail_nowhere(table):
     both = TABLES[table](people(1, 2 * N_ROWS))
@@ -183,6 +186,7 @@ def test_a_domain_that_is_declared_wider_stretches_no_scale():
     assert on_scales(declared)[0].error.exact == pytest.approx(narrow.whole.error.exact, rel=1e-6)
 
 
+@pytest.mark.nightly
 def test_a_value_is_exact_to_the_last_digit_but_one_and_not_farther():
     truth = people(0)
     step = np.random.default_rng(0).choice([-1, 1], truth.shape)
@@ -257,7 +261,7 @@ def test_without_time_to_match_no_value_is_counted_and_nothing_passes():
     assert exact_values(scale(rows), np.arange(N_ROWS), rebuilt, weights, Comparison(), 0, box) is None
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("n_rows", [501, 553, 599])
 def test_a_sample_is_never_larger_than_what_is_left_to_compare_it_with(n_rows):
     truth = wide(0, n_rows)

@@ -176,6 +176,7 @@ def wrong_sex(rows: np.ndarray) -> np.ndarray:
     return rows
 
 
+@pytest.mark.nightly
 def test_only_unknown_rows_are_measured():
     findings = found("artifact+rows:25%", PEOPLE, wrong_sex)
     assert (findings.whole.rows, findings.known_rows, findings.known_attributes) == (9, 3, 0)
@@ -205,11 +206,13 @@ def test_an_informed_adversarys_rows_are_as_many_as_the_true_ones():
         found("artifact+informed", PEOPLE, lambda rows: rows[:-1])
 
 
+@pytest.mark.nightly
 def test_more_rebuilt_rows_than_unknown_ones_are_no_known_ones():
     findings = found("artifact+rows:25%", PEOPLE, lambda rows: np.concatenate([rows, rows]))
     assert (findings.whole.rows, findings.known_rows, findings.rebuilt_rows) == (9, 3, 18)
 
 
+@pytest.mark.nightly
 def test_a_row_that_a_known_row_equals_is_not_singled_out():
     findings = found("artifact+rows:1", rows_of((0, 0, 10), (0, 0, 10)), lambda rows: rows)
     assert (findings.whole.perfect.lower, findings.singled_out.lower, findings.unique_rows) == (1, 0, 0)

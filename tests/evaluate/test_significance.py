@@ -179,6 +179,7 @@ def test_a_holdout_of_less_than_two_draws_is_told():
     assert said.startswith("the holdout has 59 rows, and each draw takes 30 of them")
 
 
+@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize(
     ("holdout_of", "overlaps"),
     [

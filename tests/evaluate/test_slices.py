@@ -52,6 +52,7 @@ def knowing(truth, attributes=(), known=(), unknown=None, informed=False) -> Kno
     return Knowledge(columns, columns, truth[:, columns], known, truth[known], labels, unknown, informed, ())
 
 
+@pytest.mark.nightly
 def test_a_slice_is_the_mean_of_its_true_rows_and_of_the_rebuilt_rows_in_it():
     truth = np.zeros((20, N_COLUMNS), dtype=np.float32)
     truth[:10, 0] = 1
@@ -68,6 +69,7 @@ def test_a_slice_is_the_mean_of_its_true_rows_and_of_the_rebuilt_rows_in_it():
     assert men.measured.perfect_share.lower == pytest.approx((5 / 10 + 5 / 5) / 2)
 
 
+@pytest.mark.nightly
 def test_who_is_given_away_stands_out_from_those_who_are_spared():
     truth, rebuilt = people(100, 0, 20), people(100, 1, 20)
     rebuilt[:20] = truth[:20]
@@ -80,6 +82,7 @@ def test_who_is_given_away_stands_out_from_those_who_are_spared():
     assert men.measured.perfect_share.lower < men.measured.split_half.perfect_share + 0.25
 
 
+@pytest.mark.nightly
 def test_taking_many_others_for_members_does_not_hide_that_a_slice_is_given_away():
     truth, rebuilt = people(200, 0, 20), people(200, 1, 110)
     rebuilt[:20] = truth[:20]
@@ -89,7 +92,7 @@ def test_taking_many_others_for_members_does_not_hide_that_a_slice_is_given_away
     assert women.measured.perfect_share.lower > 0.5
 
 
-@pytest.mark.nightly(quick=4)
+@pytest.mark.nightly
 @pytest.mark.parametrize("women", [LEAST_ROWS, 30])
 @pytest.mark.parametrize("seed", range(5))
 def test_other_peoples_rows_are_not_closer_than_half_of_the_split_half_baseline(women, seed):
@@ -99,6 +102,7 @@ def test_other_peoples_rows_are_not_closer_than_half_of_the_split_half_baseline(
         assert one.measured.perfect_share.lower < baseline + 0.5 * (1 - baseline)
 
 
+@pytest.mark.nightly
 def test_random_guesses_come_as_close_as_the_random_baseline():
     truth = people(200, 0, 100)
     rebuilt = np.random.default_rng(1).integers(0, 2, truth.shape).astype(np.float32)
@@ -106,6 +110,7 @@ def test_random_guesses_come_as_close_as_the_random_baseline():
     assert women.measured.error.exact == pytest.approx(women.measured.random.error, rel=0.2)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("women", [0, LEAST_ROWS - 1])
 def test_too_few_rows_are_neither_counted_nor_measured(women):
     truth = people(40, 0, women)
@@ -114,6 +119,7 @@ def test_too_few_rows_are_neither_counted_nor_measured(women):
     assert many.measured is not None
 
 
+@pytest.mark.nightly
 def test_each_class_is_a_slice_of_its_rows():
     truth, rebuilt = people(60, 0, 30), people(60, 1, 30)
     labels = (np.arange(60) < 20).astype(np.int64)
@@ -136,6 +142,7 @@ def test_a_regressor_has_no_classes():
         by_class(None)
 
 
+@pytest.mark.nightly
 def test_rows_that_were_attacked_one_by_one_are_compared_one_by_one():
     truth = people(40, 0, 20)
     knowledge = knowing(truth, known=range(40), unknown=np.arange(40), informed=True)
@@ -167,6 +174,7 @@ def test_what_the_adversary_knows_of_all_rows_is_no_error():
     assert women.measured.error.exact == pytest.approx(women.measured.split_half.error, rel=0.5)
 
 
+@pytest.mark.nightly
 def test_numeric_values_are_right_to_within_a_tolerance():
     truth, others = people(60, 0, 30), people(60, 1, 30)
     rng = np.random.default_rng(2)
@@ -190,6 +198,7 @@ def test_without_time_nothing_is_known_of_an_error():
     assert women.measured.split_half.error is women.measured.random.error is None
 
 
+@pytest.mark.nightly
 def test_the_same_inputs_give_the_same_figures():
     truth, rebuilt = people(50, 0, 20), people(50, 1, 20)
     assert found(truth, rebuilt, (WOMEN, MEN)).slices == found(truth, rebuilt, (WOMEN, MEN)).slices
@@ -257,6 +266,7 @@ def test_without_numeric_columns_there_is_but_one_scale():
     assert not any(one.on for one in found(truth, truth, (WOMEN, MEN)).slices)
 
 
+@pytest.mark.nightly
 def test_a_slice_fails_by_the_scale_on_which_it_is_rebuilt():
     truth, rebuilt, domain = salaries(1e6)
     findings = found(truth, rebuilt, (WOMEN,), domain=domain)

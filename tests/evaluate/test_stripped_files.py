@@ -18,6 +18,8 @@ from pytest_draft.policy.policy import default_policy
 from pytest_draft.policy.verdict import judge
 from stripping import stripped
 
+pytestmark = pytest.mark.nightly
+
 
 @pytest.fixture(scope="module")
 def table():
@@ -36,7 +38,6 @@ def examined(table, tmp_path):
     return judge
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("left", [("inner fractions",), ("impurity",), ("weighted_n_node_samples",)], ids=str)
 @pytest.mark.parametrize("kind", [RandomForestClassifier(10, random_state=0), DecisionTreeClassifier(random_state=0)])
 def test_a_file_of_whose_counts_something_is_left_is_attacked_and_never_passes(left, kind, examined):
@@ -54,7 +55,6 @@ def test_a_file_of_whose_counts_something_is_left_is_attacked_and_never_passes(l
     assert "removed from its file" in found.not_audited
 
 
-@pytest.mark.nightly
 def test_a_regressor_without_counts_is_judged_by_who_must_be_in_its_leaves(examined):
     found = examined(RandomForestRegressor(3, max_depth=2, random_state=0), "counts")
     assert found.solver_status == "likeliest"
@@ -76,7 +76,6 @@ def amounts(table):
     return table.assign(e=random.normal(50, 10, len(table)).round(2))
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])
 def test_numeric_columns_of_a_file_without_seeds_are_judged(kind, amounts, tmp_path):
     fitted = kind(30, random_state=3_000_000_019).fit(amounts[list("abcde")], amounts.y)
@@ -89,7 +88,6 @@ def test_numeric_columns_of_a_file_without_seeds_are_judged(kind, amounts, tmp_p
     assert WITHOUT_SEEDS in found.notes
 
 
-@pytest.mark.nightly
 def test_other_rows_than_those_behind_counts_of_unknown_draws_are_told(amounts, tmp_path):
     fitted = RandomForestClassifier(6, random_state=3_000_000_019).fit(amounts[list("abcde")], amounts.y)
     joblib.dump(stripped(fitted, "seeds"), tmp_path / "model.joblib")
@@ -98,7 +96,6 @@ def test_other_rows_than_those_behind_counts_of_unknown_draws_are_told(amounts, 
     assert found.findings.identity.status == "mismatch"
 
 
-@pytest.mark.nightly
 def test_the_best_guess_is_bounded_where_nobody_knows_the_draws(examined):
     found = examined(RandomForestClassifier(4, max_depth=2, random_state=3_000_000_019), "seeds")
     assert found.findings.whole.ideal is not None
@@ -139,7 +136,6 @@ def test_pure_leaves_are_no_sign_that_each_tree_saw_all_rows(table, drawn):
     assert drawn(model, "counts", rows) == "with replacement"
 
 
-@pytest.mark.nightly
 def test_such_a_file_is_judged_as_what_it_is_and_a_note_says_so(table, tmp_path):
     model = RandomForestClassifier(20, max_depth=3, bootstrap=False, random_state=0)
     model.fit(table[list("abcde")], table.y).bootstrap = True
@@ -149,7 +145,6 @@ def test_such_a_file_is_judged_as_what_it_is_and_a_note_says_so(table, tmp_path)
     assert found.findings.identity.why == "these rows give what each leaf of the forest answers"
 
 
-@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("level", ["seeds", "counts", "labels"])
 def test_trees_of_one_leaf_are_judged(level, examined):
     found = examined(RandomForestClassifier(5, min_samples_leaf=40, random_state=0), level)
@@ -157,7 +152,6 @@ def test_trees_of_one_leaf_are_judged(level, examined):
     assert not any("internal error" in reason for reason in found.reasons)
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("level", ["seeds", "counts"])
 def test_a_domain_that_excludes_rows_is_a_doubt_and_hides_no_failure(level, table, tmp_path):
     fitted = RandomForestClassifier(40, random_state=3_000_000_019).fit(table[list("abcde")], table.y)

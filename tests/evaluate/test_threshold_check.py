@@ -44,6 +44,7 @@ def released(model, rows, tmp_path):
     return forest, KnownRows(rows.astype(np.float32), labels, known_occurrences(forest, "artifact"))
 
 
+@pytest.mark.nightly(quick=3)
 @pytest.mark.parametrize("columns", COLUMNS)
 @pytest.mark.parametrize("model", MODELS)
 def test_training_rows_explain_every_threshold_to_the_last_bit(model, columns, tmp_path):

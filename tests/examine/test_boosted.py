@@ -68,7 +68,7 @@ def check_of(examination, rule):
     return next(check for check in judge(examination, POLICY) if check.rule == rule)
 
 
-@pytest.mark.nightly(quick=2)
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_many_rounds_on_few_rows_fail(judged, kind):
     verdict, examination = judged(booster(kind), people(), full=True)
@@ -78,7 +78,7 @@ def test_many_rounds_on_few_rows_fail(judged, kind):
     assert findings.whole.error.upper < findings.whole.split_half.error
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", KINDS)
 def test_small_boosters_of_many_rows_pass(judged, kind):
     verdict, examination = judged(booster(kind, 10, 2), numbers(1_000, n_columns=6))
@@ -86,7 +86,7 @@ def test_small_boosters_of_many_rows_pass(judged, kind):
     assert examination.informed.bits > 60
 
 
-@pytest.mark.nightly(quick=2)
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", KINDS)
 def test_others_rows_are_recognised(judged, kind):
     verdict, examination = judged(booster(kind, 20), people(), people(seed=1))
@@ -97,7 +97,7 @@ def test_others_rows_are_recognised(judged, kind):
 HELD_BACK = {"as fitted": True, "shuffled": False, "one row too many": False, "one row missing": False}
 
 
-@pytest.mark.nightly(quick=2)
+@pytest.mark.nightly
 @pytest.mark.parametrize("beside", HELD_BACK)
 def test_early_stopping_is_judged_by_the_rows_that_it_did_not_hold_back(judged, beside):
     table = people(300)
@@ -118,7 +118,7 @@ def test_early_stopping_is_judged_by_the_rows_that_it_did_not_hold_back(judged, 
         assert any("held back to stop early" in note for note in examination.notes)
 
 
-@pytest.mark.nightly(quick=3)
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", ["gbc", "xgb"])
 @pytest.mark.parametrize(
     "change",
@@ -137,6 +137,7 @@ def test_names_of_classes_and_columns_that_add_nothing_change_nothing(judged, ki
     assert examination.findings.identity.status == "confirmed"
 
 
+@pytest.mark.nightly
 def test_the_order_of_rows_means_nothing(judged):
     table = people()
     verdict, examination = judged(booster("hgb"), table, table.sample(frac=1, random_state=0))
@@ -144,6 +145,7 @@ def test_the_order_of_rows_means_nothing(judged):
     assert examination.findings.identity.status == "confirmed"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", ["gbc", "hgb"])
 def test_two_rows_do_not_pass(judged, kind):
     table = people().iloc[:2].assign(label=[0, 1])
@@ -152,7 +154,7 @@ def test_two_rows_do_not_pass(judged, kind):
     assert examination.solver_status != "error"
 
 
-@pytest.mark.nightly(quick=2)
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", KINDS)
 def test_three_classes(judged, kind):
     verdict, examination = judged(booster(kind, 20), people(n_classes=3))
@@ -160,7 +162,7 @@ def test_three_classes(judged, kind):
     assert examination.findings.identity.status == "confirmed"
 
 
-@pytest.mark.nightly(quick=2)
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "model", [GradientBoostingRegressor(n_estimators=20), HistGradientBoostingRegressor(max_iter=20)]
 )
@@ -174,7 +176,7 @@ def test_of_regressors_rows_are_rebuilt_by_their_numbers(judged, model, table):
     assert not any("target" in reason and "rebuilt" in reason for reason in examination.reasons)
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", KINDS)
 def test_sums_over_numeric_columns_are_not_used_and_that_is_said(judged, kind):
     verdict, examination = judged(booster(kind), numbers())
@@ -182,7 +184,7 @@ def test_sums_over_numeric_columns_are_not_used_and_that_is_said(judged, kind):
     assert verdict == "failed" or any("not the sums of gradients" in reason for reason in examination.reasons)
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", ["hgb", "xgb", "lgb"])
 def test_missing_values(judged, kind):
     table = numbers()
@@ -192,6 +194,7 @@ def test_missing_values(judged, kind):
     assert examination.findings.identity.status == "confirmed"
 
 
+@pytest.mark.nightly
 def test_gradient_boosting_takes_no_missing_values(judged):
     table = numbers()
     holes = table.copy()
@@ -201,6 +204,7 @@ def test_gradient_boosting_takes_no_missing_values(judged):
     assert any("GradientBoostingClassifier does not take" in reason for reason in examination.reasons)
 
 
+@pytest.mark.nightly
 def test_whoever_knows_all_other_rows_knows_leaves_and_classes_by_sums(judged):
     verdict, examination = judged(booster("gbc"), people(), adversary="artifact+informed")
     assert verdict == "failed"
@@ -208,7 +212,7 @@ def test_whoever_knows_all_other_rows_knows_leaves_and_classes_by_sums(judged):
     assert examination.reasons == ()
 
 
-@pytest.mark.nightly(quick=2)
+@pytest.mark.nightly
 @pytest.mark.parametrize("adversary", ["artifact+rows:25%", "artifact+columns:2", "published", "artifact+n-unknown"])
 def test_adversaries(judged, adversary):
     verdict, examination = judged(booster("hgb"), people(), adversary=adversary)
@@ -216,6 +220,7 @@ def test_adversaries(judged, adversary):
     assert examination.findings.identity.status == "confirmed"
 
 
+@pytest.mark.nightly
 def test_counts_are_not_said_to_be_removable(judged):
     _, examination = judged(booster("hgb", 5), people())
     check = check_of(examination, "counts-published")
@@ -225,6 +230,7 @@ def test_counts_are_not_said_to_be_removable(judged):
     assert examination.artifact.published.counts == "rows and sums of gradients"
 
 
+@pytest.mark.nightly
 def test_bins_that_hold_values_of_rows_fail(judged):
     table = numbers(300)
     verdict, examination = judged(HistGradientBoostingClassifier(max_iter=3, max_depth=2), table)

@@ -124,6 +124,7 @@ def test_the_counts_that_a_leaf_can_hold_are_all_that_would_answer_so(observatio
     assert same.tolist() == expected.tolist()
 
 
+@pytest.mark.nightly
 def test_what_no_attack_is_registered_for_is_not_covered(examined):
     found = examined(Silent(), np.zeros_like)
     assert found.solver_status == "not covered"

@@ -21,6 +21,8 @@ from pytest_draft.examine.stripped import Stripped
 from pytest_draft.facts.case import Case
 from pytest_draft.timebox import TimeBox
 
+pytestmark = pytest.mark.nightly
+
 EXACT = Shares(None, 1e-12, more_left=False)
 LABELS = WinningLabels(more_left=False)
 HUNDREDTHS = Shares(2, 0.005, more_left=False)
@@ -74,7 +76,6 @@ def search(effort=0.1):
     return Search(TimeBox(60.0, effort))
 
 
-@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize("bootstrap", [True, False])
 @pytest.mark.parametrize("outputs", [EXACT, HUNDREDTHS, LABELS], ids=["fractions", "hundredths", "labels"])
 @pytest.mark.parametrize("depth", [None, 2])
@@ -103,7 +104,6 @@ def test_rows_that_hardly_give_the_fractions_are_unknown(attack):
     assert "hardly" in identity.why
 
 
-@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("outputs", [EXACT, HUNDREDTHS], ids=["fractions", "hundredths"])
 @pytest.mark.parametrize("more", [people(60, 7), people(60, 0)], ids=["others", "twice"])
 @pytest.mark.parametrize("depth", [None, 3])
@@ -166,7 +166,6 @@ def test_informed_adversaries_are_not_covered(attack):
         attack(adversary="artifact+informed")
 
 
-@pytest.mark.nightly
 def test_the_truth_does_not_reach_the_attack(attack):
     made, inputs, _ = attack()
     other = replace(inputs, data=replace(inputs.data, rows=inputs.data.rows[::-1].copy()))

@@ -60,7 +60,7 @@ def imported(script: str) -> list[str]:
     return run.stdout.split()
 
 
-@pytest.mark.nightly(quick=2)
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize(
     "script",
     [

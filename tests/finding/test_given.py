@@ -70,6 +70,7 @@ def encoded(table, levels):
     return pd.get_dummies(made, columns=["Plan"])
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", [42, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in (0, 77))])
 @pytest.mark.parametrize("kind", [RandomForestClassifier, GradientBoostingClassifier, LGBMClassifier])
 def test_split_and_encoding_of_a_script_are_found(found, seed, kind):
@@ -90,6 +91,7 @@ def test_split_and_encoding_of_a_script_are_found(found, seed, kind):
     assert SECRET not in given.note and SECRET not in repr(given)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("scaler", "seed"), [(StandardScaler, 5), (MinMaxScaler, 1)])
 def test_scalers_outside_the_file_are_found_without_names(found, scaler, seed):
     table = numbers(seed)
@@ -100,6 +102,7 @@ def test_scalers_outside_the_file_are_found_without_names(found, scaler, seed):
     assert scaler.__name__ in given.note
 
 
+@pytest.mark.nightly
 def test_pipelines_take_the_raw_rows_that_were_found(found):
     table = customers(3).drop(columns=["Level", "Joined"]).dropna()
     train, _ = train_test_split(table, test_size=0.3, random_state=7)
@@ -124,6 +127,7 @@ def test_right_rows_are_taken_as_they_are(found):
     assert given.note is None and given.data.n_rows == 300
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", [RandomForestClassifier, GradientBoostingClassifier, DecisionTreeClassifier])
 @pytest.mark.parametrize("seed", [11, pytest.param(12, marks=pytest.mark.nightly)])
 def test_strangers_tables_explain_nothing(found, kind, seed):
@@ -133,6 +137,7 @@ def test_strangers_tables_explain_nothing(found, kind, seed):
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("change", ["a row of another", "rows swapped", "a label"])
 def test_a_changed_table_is_not_confirmed(found, change):
     table = numbers(8)
@@ -148,6 +153,7 @@ def test_a_changed_table_is_not_confirmed(found, change):
         found(RandomForestClassifier(random_state=0), train.drop(columns="y"), train.y, wrong, "y", seconds=1.5)
 
 
+@pytest.mark.nightly
 def test_several_splits_that_fit_are_none(found):
     table = numbers(9)
     train, _ = train_test_split(table, test_size=0.2, random_state=42)
@@ -156,6 +162,7 @@ def test_several_splits_that_fit_are_none(found):
         found(model, train.drop(columns="y"), train.y, table, "y", seconds=4.0)
 
 
+@pytest.mark.nightly
 def test_rows_whose_columns_are_not_found_are_named(found):
     table = numbers(10)
     train, _ = train_test_split(table, test_size=0.2, random_state=42)
@@ -168,6 +175,7 @@ def test_rows_whose_columns_are_not_found_are_named(found):
     assert "train_test_split(random_state=42)" in str(refused.value)
 
 
+@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
 def test_no_numbers_of_classes_are_likelier_than_said(n_classes):
     rng = np.random.default_rng(n_classes)

@@ -95,6 +95,7 @@ def test_an_array_by_row_that_is_left_is_named():
     assert any("kept_" in line and "as many entries" in line for line in result.stays)
 
 
+@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize("name", ["discrete", "missing"])
 @pytest.mark.parametrize("settings", [{}, {"max_features": 2, "threshold": -np.inf}, {"threshold": "1.5*mean"}])
 def test_a_forest_that_chose_columns_is_replaced_by_its_choice(settings, name):

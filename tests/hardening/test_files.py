@@ -147,6 +147,7 @@ def test_a_model_that_cannot_be_pickled_leaves_nothing(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.nightly
 def test_threads_do_not_change_sums():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(400, 5))
@@ -168,6 +169,7 @@ def test_npz_files_and_positions_do(tmp_path):
         pytest_draft.harden(model, tmp_path / "c.joblib", data=tmp_path / "t.csv")
 
 
+@pytest.mark.nightly
 def test_the_package_stays_light_until_it_is_used():
     code = "import sys, pytest_draft.__main__ as m; m.parser(); print({'numpy', 'sklearn'} & {*sys.modules})"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

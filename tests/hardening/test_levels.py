@@ -51,7 +51,7 @@ def _assert_no_seeds(model):
         assert name is None or not (name.startswith("oob_") and name.endswith("_"))
 
 
-@pytest.mark.nightly(quick=23)
+@pytest.mark.nightly(quick=4)
 @pytest.mark.parametrize("kind, name, level", [case for level in LEVELS[:2] for case in _models(level)])
 def test_without_seeds_and_counts_every_answer_is_bit_for_bit_the_same(kind, name, level):
     model, frame, _ = fitted(kind, name)
@@ -66,7 +66,7 @@ def test_without_seeds_and_counts_every_answer_is_bit_for_bit_the_same(kind, nam
     assert pickle.dumps(model) == stored_before  # the given one is left as it was
 
 
-@pytest.mark.nightly(quick=43)
+@pytest.mark.nightly(quick=4)
 @pytest.mark.parametrize("kind, name, level", [case for level in LEVELS[1:] for case in _models(level)])
 def test_no_count_impurity_or_inner_value_is_left_in_any_tree(kind, name, level):
     model, frame, _ = fitted(kind, name)
@@ -113,6 +113,7 @@ def _depth(left, right, node=0):
     return 0 if left[node] < 0 else 1 + max(_depth(left, right, left[node]), _depth(left, right, right[node]))
 
 
+@pytest.mark.nightly(quick=3)
 @pytest.mark.parametrize("name", TABLES)
 @pytest.mark.parametrize("kind", ["forest", "shallow forest", "tree", "bagging"])
 def test_rounding_and_labels_change_answers_by_as_much_as_is_said(kind, name):
@@ -129,6 +130,7 @@ def test_rounding_and_labels_change_answers_by_as_much_as_is_said(kind, name):
             assert said["predict_proba"].largest <= 0.1 + 1e-9  # by the largest remainder, below one unit a leaf
 
 
+@pytest.mark.nightly
 @given(
     st.integers(0, 2**31),
     st.sampled_from([RandomForestClassifier, ExtraTreesClassifier, RandomForestRegressor]),

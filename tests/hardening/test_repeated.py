@@ -50,7 +50,7 @@ def trained(kind, rows: pd.DataFrame, **parameters):
 KINDS = (RandomForestClassifier, ExtraTreesClassifier, RandomForestRegressor)
 
 
-@pytest.mark.nightly(quick=3)
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("with_data", [True, False])
 @pytest.mark.parametrize("level", ["none", "seeds", "counts", "decimals:3", "labels"])
 @pytest.mark.parametrize("kind", KINDS)
@@ -67,6 +67,7 @@ def test_how_it_was_written_makes_no_difference(case, rows, dump):
     assert unlike(case(trained(RandomForestClassifier, rows), "counts", dump=dump)) is None
 
 
+@pytest.mark.nightly
 def test_rows_in_memory_are_those_that_it_was_hardened_with(case, rows):
     made = case(trained(RandomForestClassifier, rows), "counts")
     features, labels = rows.drop(columns="label"), rows["label"]
@@ -74,6 +75,7 @@ def test_rows_in_memory_are_those_that_it_was_hardened_with(case, rows):
     assert "at no level" in unlike(Case(made.artifact, hardened_from=made.hardened_from), (features + features, labels))
 
 
+@pytest.mark.nightly
 def test_a_single_number_that_differs_is_another_file(case, rows):
     made = case(trained(RandomForestClassifier, rows, random_state=0), "counts")
     other = joblib.load(made.artifact)
@@ -82,6 +84,7 @@ def test_a_single_number_that_differs_is_another_file(case, rows):
     assert "at no level it gives the judged file" in unlike(made)
 
 
+@pytest.mark.nightly
 def test_another_forest_of_the_same_rows_is_another_file(case, rows, tmp_path):
     made = case(trained(RandomForestClassifier, rows, random_state=0), "labels")
     joblib.dump(trained(RandomForestClassifier, rows, random_state=1), tmp_path / "raw.joblib")

@@ -56,6 +56,7 @@ def test_the_second_run_does_not_attack_and_says_so(project, judge):
     assert not entries(project)[0].read_text().count(str(project.path))
 
 
+@pytest.mark.nightly
 def test_without_the_option_nothing_is_kept_or_used(project, judge):
     assert judge(cache=False) == 1
     assert entries(project) == []
@@ -141,6 +142,7 @@ def test_what_leaves_a_check_open_is_never_kept(project):
     assert entries(project) == []
 
 
+@pytest.mark.nightly
 def test_what_leaves_a_check_of_another_policy_open_is_found_out_anew(project, judge):
     judge()
     project.write("other.toml", POLICY.format(most=40) + "[rules.leak-p-value]\nmin_p_value = 0.01\n")
@@ -169,6 +171,7 @@ def test_an_entry_with_another_number_in_it_is_ignored(project, judge):
     assert judge() == 1
 
 
+@pytest.mark.nightly
 def test_pytest_clears_it_with_its_own_cache(project, judge):
     judge()
     assert judge("--cache-clear") == 1

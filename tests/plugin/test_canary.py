@@ -64,7 +64,7 @@ def test_no_value_is_shown_when_the_rows_are_rebuilt(project, planted, nothing_l
     nothing_leaks(result)
 
 
-@pytest.mark.nightly(quick=2)
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_value_is_shown_when_boosted_trees_are_judged(project, planted, nothing_leaks, kind):
     if kind in ("xgb", "lgb"):
@@ -114,6 +114,7 @@ def test_no_value_is_shown_when_a_domain_excludes_it(project, planted, nothing_l
     nothing_leaks(result)
 
 
+@pytest.mark.nightly
 def test_no_value_is_shown_when_text_makes_the_data_refused(project, planted, nothing_leaks):
     planted["age"] = planted["age"].astype(object)
     planted.loc[3, "age"] = TEXT
@@ -123,6 +124,7 @@ def test_no_value_is_shown_when_text_makes_the_data_refused(project, planted, no
     nothing_leaks(result)
 
 
+@pytest.mark.nightly
 def test_no_value_is_shown_when_a_label_is_unknown(project, planted, nothing_leaks):
     planted.loc[3, "label"] = LABEL
     planted.to_csv(project.path / "label.csv", index=False)
@@ -142,6 +144,7 @@ def test_no_value_is_shown_when_the_table_cannot_be_parsed(project, planted, not
     nothing_leaks(result)
 
 
+@pytest.mark.nightly
 def test_no_value_is_shown_when_the_first_row_was_taken_for_a_header(project, planted, nothing_leaks):
     planted.to_csv(project.path / "headless.csv", index=False, header=False)
     result = project.judge("other.joblib", *LOUD, data="headless.csv")

@@ -247,12 +247,14 @@ def test_a_file_that_is_not_shared_is_sent_and_lies_on_no_disk(project, near, mo
     assert all(path.startswith("/proc/") for path in read[0].values())
 
 
+@pytest.mark.nightly
 def test_other_versions_on_a_worker_are_refused_before_any_work(project, near, monkeypatch, one_line_error):
     monkeypatch.setattr(worker, "environment", lambda: {**environment(), "numpy": "0.9"})
     line = one_line_error(judge(project, "shallow.joblib", near.scheduler_address))
     assert f"worker {near.scheduler.workers and next(iter(near.scheduler.workers))}: numpy: 0.9 there, " in line
 
 
+@pytest.mark.nightly
 def test_what_a_worker_with_other_versions_gets_that_joins_later_is_inconclusive(project, near, monkeypatch):
     monkeypatch.setattr(worker, "environment", lambda: {**environment(), CODE: "0" * 64})
     monkeypatch.setattr(controller.Cluster, "_require_same_environment", lambda self: None)
@@ -275,6 +277,7 @@ def test_an_answer_that_is_no_examination_of_this_file_is_inconclusive(project, 
     assert "sent an answer that is none about this file" in project.result()["reasons"][0]
 
 
+@pytest.mark.nightly
 def test_data_of_a_hook_are_examined_here(project, near, monkeypatch):
     submitted = []
     monkeypatch.setattr(controller.Cluster, "_submit", lambda self, task, priority: submitted.append(task))

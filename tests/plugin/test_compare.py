@@ -89,6 +89,7 @@ def test_an_allowance_is_kept_where_it_is_not_crossed(project, judge, earlier):
     assert check["sentence"].count("allows a") == 3
 
 
+@pytest.mark.nightly
 def test_the_comparison_is_a_check_in_every_report_and_has_an_address(project, judge, earlier):
     earlier("shallow.joblib")
     retrained(project, "leaking.joblib")
@@ -226,6 +227,7 @@ def test_a_report_that_was_changed_is_a_usage_error(project, judge, earlier, one
     assert "was written: its canonical_sha256 does not fit" in one_line_error(judge("model.joblib")[0])
 
 
+@pytest.mark.nightly
 def test_a_report_that_is_missing_or_about_to_be_overwritten_is_a_usage_error(judge, one_line_error, earlier):
     assert "there is no file" in one_line_error(judge("leaking.joblib", compare="nothing.json")[0])
     earlier("leaking.joblib")
@@ -242,6 +244,7 @@ def test_without_the_models_own_items_there_is_nothing_to_compare(project, earli
     assert result.ret != 0
 
 
+@pytest.mark.nightly(quick=3)
 @pytest.mark.parametrize(
     ("table", "message"),
     [

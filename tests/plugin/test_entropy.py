@@ -81,6 +81,7 @@ def test_a_tree_is_judged_by_its_entropy_without_an_attack(project, judge, rows)
     assert run.ret == 0
 
 
+@pytest.mark.nightly
 def test_rows_are_named_only_where_that_is_asked_for(project, judge, rows):
     project.train(DecisionTreeClassifier(max_depth=3, random_state=0), rows)
     assert "most_exposed_rows" not in judge("other.joblib", data="other.csv")[1]["entropy"]
@@ -89,7 +90,7 @@ def test_rows_are_named_only_where_that_is_asked_for(project, judge, rows):
     assert set(named) <= set(range(len(rows)))
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("counts", ["true", "none"])
 def test_a_rule_list_is_judged(judge, rule_list, rows, counts):
     run, result = judge(rule_list(counts), overall=0.01)
@@ -103,6 +104,7 @@ def test_a_rule_list_is_judged(judge, rule_list, rows, counts):
     assert judge("list.toml", overall=0.5)[0].ret == 0
 
 
+@pytest.mark.nightly
 def test_a_rule_list_that_was_trained_on_other_rows_is_inconclusive(judge, rule_list):
     run, result = judge(rule_list("others"))
     assert run.ret == 1
@@ -128,6 +130,7 @@ def test_without_training_data_a_domain_is_enough(project, judge, rows):
     assert result["entropy"]["groups"] == []
 
 
+@pytest.mark.nightly
 def test_a_domain_without_some_training_rows_passes_nothing(project, judge, rows):
     project.train(DecisionTreeClassifier(max_depth=1, random_state=0), rows.assign(c7=rows["c7"] * 3))
     project.write("domain.toml", 'others = "binary"\n[attributes.c7]\nkind = "ordinal"\nlow = 0\nhigh = 2\n')
@@ -137,6 +140,7 @@ def test_a_domain_without_some_training_rows_passes_nothing(project, judge, rows
     run.stdout.fnmatch_lines(["*inconclusive: the domain of *domain.toml excludes * training rows by attribute 'c7'*"])
 
 
+@pytest.mark.nightly
 def test_of_a_forest_no_pass_rests_on_single_trees(judge):
     run, result = judge("bagged.joblib", overall=0.999)
     assert run.ret == 1
@@ -155,6 +159,7 @@ def test_the_attack_narrows_what_all_trees_leave(project):
     assert result["metrics"]["entropy_reduction"] > 1 - result["entropy"]["trees"]["lowest"]
 
 
+@pytest.mark.nightly
 def test_side_knowledge_is_inconclusive(project):
     project.write("policy.toml", POLICY.format(overall=1, row=1))
     run = project.judge("shallow.joblib", "--draft-policy=policy.toml", "--draft-adversary=artifact+columns:c0")
@@ -169,6 +174,7 @@ def test_a_marker_states_a_budget_of_entropy(project):
     run.stdout.fnmatch_lines(["*failed: the model takes away *max_entropy_reduction allows at most 0.01*"])
 
 
+@pytest.mark.nightly
 def test_numeric_thresholds_keep_a_tree_from_passing_closely(project, judge, rows):
     rng = np.random.default_rng(0)
     table = rows.assign(c0=rng.normal(size=len(rows)))

@@ -169,7 +169,7 @@ def test_what_cannot_be_shared_is_still_found_out(tmp_path):
     assert list(tmp_path.glob("*.json")) == []
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("number", [1, 2])
 def test_on_a_full_disk_the_verdict_is_given_and_the_earlier_report_stays(project, of_file, number):
     project.write("report.json", "earlier")
@@ -382,7 +382,7 @@ STAGES = {
 """What a gate calls, from its beginning to its end."""
 
 
-@pytest.mark.nightly(quick=3)
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("stage", STAGES)
 def test_an_interrupt_at_any_stage_leaves_no_part_of_a_report_and_the_next_run_works(project, of_file, stage):
     project.write("report.json", "earlier")
@@ -451,6 +451,7 @@ def test_nothing_passes_of_a_file_that_changes_while_it_is_judged(project, old, 
     assert project.report()["verdict"] != "inconclusive"
 
 
+@pytest.mark.nightly
 def test_a_file_that_stays_is_in_no_doubt(project):
     project.write("policy.toml", OF_FILE)
     run = project.judge("shallow.joblib", "--draft-policy=policy.toml", "--draft-adversary=published")
@@ -516,6 +517,7 @@ NESTED = {
 }
 
 
+@pytest.mark.nightly(quick=3)
 @pytest.mark.parametrize("kind", NESTED)
 def test_a_policy_that_nobody_could_walk_through_is_a_usage_error(project, one_line_error, kind):
     project.write("policy.toml", NESTED[kind])

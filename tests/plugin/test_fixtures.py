@@ -39,6 +39,7 @@ def test_the_result_shows_metrics_and_verdict_when_a_test_asks_for_it(project):
     project.run().assert_outcomes(passed=1)
 
 
+@pytest.mark.nightly
 def test_a_result_is_printed_as_one_line_and_its_attributes_are_documented(project):
     project.configure("shallow.joblib")
     project.write("test_own.py", "def test_own(draft_result): print(draft_result)\n")
@@ -59,6 +60,7 @@ def test_an_unmarked_test_decides_by_itself_and_leaves_no_trace_in_the_report(pr
     result.stdout.no_fnmatch_line("*gives away*")
 
 
+@pytest.mark.nightly
 def test_the_policy_is_the_shipped_default_unless_another_is_named(project, policy):
     project.configure()
     project.write("ours.toml", policy(0.25))
@@ -160,6 +162,7 @@ def test_the_attack_returns_nothing_when_the_model_is_refused(project):
     project.run().assert_outcomes(passed=1)
 
 
+@pytest.mark.nightly
 def test_an_unknown_adversary_of_the_attack_is_told_with_the_known(project):
     project.configure()
     project.write("test_own.py", "def test_own(draft_attack): draft_attack('nobody')\n")
@@ -187,6 +190,7 @@ def test_the_attack_never_sees_the_truth_when_a_domain_is_given(project, forest)
     assert saved[0] == saved[1] == saved[2]
 
 
+@pytest.mark.nightly
 def test_the_attack_needs_no_data_when_a_domain_is_given(project):
     project.write("domain.toml", DOMAIN)
     project.write("pytest.ini", "[pytest]\ndraft_forest = leaking.joblib\ndraft_domain = domain.toml\n")

@@ -11,6 +11,8 @@ from jsonschema import Draft202012Validator
 from pytest_draft.plugin import summary
 from pytest_draft.report.schema import fleet_schema
 
+pytestmark = pytest.mark.nightly
+
 POLICY = 'schema_version = 1\nname = "ours"\n[rules.perfect-rows]\nmax_perfect_rows = 30\n'
 ENTRIES = """
 schema_version = 1
@@ -54,7 +56,6 @@ def changed(project) -> None:
     (folder / "gone.joblib").unlink()
 
 
-@pytest.mark.nightly
 def test_two_nights_with_the_cache_tell_what_changed(project, fleet):
     run, found = fleet("--draft-cache")
     run.assert_outcomes(passed=5, failed=1)
@@ -91,7 +92,6 @@ def test_two_nights_with_the_cache_tell_what_changed(project, fleet):
     assert "<small>cached</small>" in page
 
 
-@pytest.mark.nightly
 def test_only_what_was_asked_for_is_judged_and_no_other_model_is_gone(project, fleet):
     fleet()
     (project.path / "draft-report.json").rename(project.path / "last.json")
@@ -106,7 +106,6 @@ def test_only_what_was_asked_for_is_judged_and_no_other_model_is_gone(project, f
     run.stdout.fnmatch_lines(["since the earlier report: 5 not run, 1 unchanged"])
 
 
-@pytest.mark.nightly
 def test_the_fleet_is_the_same_when_two_processes_share_the_work(project, fleet, without_times):
     def plain(found):
         return [{**one, "cached": None} for one in without_times(found)["models"]]
@@ -116,7 +115,6 @@ def test_the_fleet_is_the_same_when_two_processes_share_the_work(project, fleet,
     assert plain(json.loads((project.path / "draft-fleet.json").read_text(encoding="utf-8"))) == plain(alone)
 
 
-@pytest.mark.nightly
 def test_of_very_many_models_the_terminal_shows_the_gravest_and_says_where_the_rest_is(project, fleet, monkeypatch):
     monkeypatch.setattr(summary, "MOST_SHOWN", 2)
     monkeypatch.setattr(summary, "MOST_OF_A_CHANGE", 1)
@@ -131,7 +129,6 @@ def test_of_very_many_models_the_terminal_shows_the_gravest_and_says_where_the_r
     run.stdout.fnmatch_lines(["  and 1 more: new", "  gone: fleet/gone.joblib and 1 more"])
 
 
-@pytest.mark.nightly
 def test_a_new_model_of_a_known_name_is_not_compared_with_the_other_one(project, fleet):
     """The leaking model of last night would make any other look mild."""
     fleet()
@@ -150,7 +147,6 @@ def test_a_new_model_of_a_known_name_is_not_compared_with_the_other_one(project,
     assert "no result of a model file 'better.joblib'" in check["sentence"]
 
 
-@pytest.mark.nightly
 def test_a_process_keeps_a_result_once_and_no_more_than_some_reconstructions(project, fleet, monkeypatch):
     from pytest_draft.plugin import session
 
@@ -182,7 +178,6 @@ def test_a_terminal_names_a_few_of_many_checks_that_were_not_run_and_the_report_
     assert len(report["not_run"]) == 5
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("given", [(), ("--draft-strict",)])
 def test_a_run_that_another_plugin_has_failed_at_its_end_stays_failed(project, given):
     project.write("ours.toml", POLICY)

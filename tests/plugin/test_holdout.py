@@ -58,6 +58,7 @@ def test_the_holdout_is_named_by_its_hash_and_listed_with_its_unused_columns(pro
     }
 
 
+@pytest.mark.nightly
 def test_without_a_holdout_there_is_no_p_value(project):
     result = project.judge("leaking.joblib")
     judged = project.result()
@@ -92,6 +93,7 @@ def test_the_same_holdout_gives_the_same_report(project, others, without_times):
     assert reports[0] == reports[1]
 
 
+@pytest.mark.nightly
 def test_a_holdout_with_too_few_rows_is_refused_before_any_work(project, others):
     frame = pd.read_csv(project.path / "others.csv").head(39)
     frame.to_csv(project.path / "others.csv", index=False)
@@ -128,6 +130,7 @@ def test_the_training_data_are_no_holdout(project):
     )
 
 
+@pytest.mark.nightly
 def test_an_informed_adversary_has_no_p_value_and_that_is_told(project, others):
     project.judge("leaking.joblib", others, "--draft-adversary=artifact+informed")
     judged = project.result()
@@ -156,6 +159,7 @@ def test_each_forest_can_have_a_holdout_of_its_own(project, others):
     }
 
 
+@pytest.mark.nightly
 def test_the_ini_file_can_name_a_holdout(project, others):
     project.configure("shallow.joblib", "draft_holdout = others.csv\ndraft_report = json:report.json\n")
     project.run("--draft")

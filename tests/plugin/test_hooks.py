@@ -62,6 +62,7 @@ def test_the_configured_data_are_used_where_a_hook_gives_none(project, judge):
     assert project.result()["data"]["path"] == "train.csv"
 
 
+@pytest.mark.nightly
 def test_a_hook_is_asked_for_each_model_file(project, judge):
     load(project, '(pd.read_csv("train.csv") if "leaking" in forest.name else None)')
     judge("leaking.joblib", "--draft-forest=shallow.joblib")
@@ -84,6 +85,7 @@ def test_a_distributed_run_uses_the_data_of_a_hook_and_updates_its_one_report_on
     assert (project.path / "loaded.txt").read_text() == "leaking.joblib\n"
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("returned", ["1 / 0", "1", "lambda: 0", "__import__('pytest').skip('none today')"])
 def test_a_hook_that_fails_or_gives_no_table_makes_the_checks_inconclusive(project, judge, returned):
     load(project, returned)
@@ -120,6 +122,7 @@ def test_a_hook_adds_an_object_to_the_report_which_its_hash_covers(project, judg
     render(report)
 
 
+@pytest.mark.nightly
 def test_a_report_without_additions_is_as_without_a_hook(project, judge):
     update(project, "pass")
     judge()
@@ -134,6 +137,7 @@ def test_two_hooks_add_to_one_object(project, judge):
     assert project.report()["extra"] == {"one": 1, "two": 2}
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize(
     "lines",
     [

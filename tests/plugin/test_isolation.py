@@ -111,7 +111,7 @@ def large(project, trained) -> str:
     return "large"
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["SIGKILL", "SIGSEGV", "SIGABRT"])
 def test_a_killed_examination_is_inconclusive_with_the_signal_and_what_was_known(
     inconclusive, at_stage, examining_here, name
@@ -163,6 +163,7 @@ def test_a_forest_that_needs_more_memory_than_the_cap_is_inconclusive(inconclusi
     assert result["data"]["rows"] == 1_500
 
 
+@pytest.mark.nightly
 def test_a_cap_below_what_the_engine_itself_needs_is_inconclusive(inconclusive):
     result = inconclusive("--draft-memory=20")
     assert result["solver_status"] == "out of memory"
@@ -365,6 +366,7 @@ def test_data_that_cannot_be_sent_are_refused_with_one_line(project):
     )
 
 
+@pytest.mark.nightly
 def test_data_of_a_type_that_only_this_process_knows_are_refused_with_one_line(project, monkeypatch):
     module = types.ModuleType("only_here")
     module.Mine = type("Mine", (dict,), {"__module__": "only_here"})
@@ -406,11 +408,13 @@ def test_a_run_that_the_clock_ends_before_its_effort_says_so(inconclusive, at_st
     )
 
 
+@pytest.mark.nightly
 def test_evaluation_is_complete_when_the_attack_has_spent_all_effort(project):
     project.judge("shallow.joblib", "--draft-effort=1e-9")
     assert project.result()["baselines"]["random"]["draws"] >= 5
 
 
+@pytest.mark.nightly
 def test_the_paths_of_a_case_are_those_of_the_directory_that_pytest_is_in(project, monkeypatch):
     inner = project.path / "inner"
     inner.mkdir()

@@ -49,6 +49,7 @@ def test_a_failure_names_what_was_crossed_and_its_cause_and_a_remedy(project):
     )
 
 
+@pytest.mark.nightly
 def test_nothing_else_runs_when_only_the_judgements_are_asked_for(project):
     project.write("test_own.py", "def test_own(): ...")
     project.judge("shallow.joblib", "--draft-only").assert_outcomes(passed=8)
@@ -87,6 +88,7 @@ def test_an_unknown_address_is_a_usage_error(project):
     assert result.ret == pytest.ExitCode.USAGE_ERROR
 
 
+@pytest.mark.nightly
 def test_an_item_outside_of_the_root_can_be_addressed_as_the_report_names_it(project):
     project.path.joinpath("inner").mkdir()
     project.run(
@@ -100,6 +102,7 @@ def test_an_item_outside_of_the_root_can_be_addressed_as_the_report_names_it(pro
     again.assert_outcomes(passed=1)
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize(
     ("selection", "not_run", "outcomes"),
     [
@@ -130,7 +133,7 @@ def test_a_run_that_leaves_out_checks_passes_only_where_the_ini_file_allows_it(
     result.stdout.fnmatch_lines([f"*not run, so {so}: *{not_run}*"])
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("processes", ["-n0", "-n2"])
 @pytest.mark.parametrize(
     "selection", [("-k", "shallow"), ("-m", "slow"), ("--deselect", "leaking.joblib"), ("shallow.joblib",)]
@@ -147,6 +150,7 @@ def test_no_selection_lets_a_run_pass_without_the_file_that_fails(project, selec
     assert report["verdict"] == "inconclusive"
 
 
+@pytest.mark.nightly
 def test_what_failed_last_runs_again_by_itself_or_first(project):
     project.write("ours.toml", LEAVES)
     arguments = ("leaking.joblib", "--draft-policy=ours.toml")
@@ -242,6 +246,7 @@ def test_a_forest_is_judged_once_when_named_twice(project):
     result.assert_outcomes(passed=8)
 
 
+@pytest.mark.nightly
 def test_an_attack_that_runs_out_of_time_is_inconclusive(project):
     result = project.judge("leaking.joblib", "--draft-budget=1e-9")
     assert result.ret == pytest.ExitCode.TESTS_FAILED

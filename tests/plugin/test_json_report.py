@@ -12,6 +12,7 @@ from pytest_draft.report import json_report
 from pytest_draft.report.schema import schema
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("forest", ["bagged.joblib", "shallow.joblib", "half.joblib"])
 def test_a_report_is_valid_whatever_the_outcome(project, forest):
     (project.path / "half.joblib").write_bytes((project.path / "bagged.joblib").read_bytes()[:999])
@@ -21,6 +22,7 @@ def test_a_report_is_valid_whatever_the_outcome(project, forest):
     assert {"python", "numpy", "scikit-learn", "ortools"} <= set(report["results"][0]["versions"])
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("forest", ["leaking.joblib", "bagged.joblib", "shallow.joblib"])
 def test_what_is_proved_is_reported_beside_what_was_measured(project, forest):
     result = project.judge(forest)
@@ -33,6 +35,7 @@ def test_what_is_proved_is_reported_beside_what_was_measured(project, forest):
     result.stdout.fnmatch_lines([f"{forest} * of *", f"*certain: {certain}; *"])
 
 
+@pytest.mark.nightly
 def test_what_the_error_is_made_of_is_told_where_values_are_guessed(project):
     result = project.judge("shallow.joblib")
     metrics = project.result()["metrics"]
@@ -49,6 +52,7 @@ def test_what_the_error_is_made_of_is_told_where_values_are_guessed(project):
     project.judge("leaking.joblib").stdout.no_fnmatch_line("*which it can only guess*")
 
 
+@pytest.mark.nightly
 def test_artifact_and_data_are_named_by_their_hashes(project):
     project.judge("bagged.joblib")
     judged = project.result()

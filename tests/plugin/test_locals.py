@@ -40,7 +40,7 @@ def own(project):
     return write
 
 
-@pytest.mark.nightly(quick=2)
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("data", [TABLE, PAIR], ids=["table", "pair"])
 @pytest.mark.parametrize(("which", "scope"), [("result", "session"), ("result", "function"), ("attack", "session")])
 def test_a_failure_with_all_of_pytest_s_locals_shows_no_training_data(project, own, data, which, scope):

@@ -109,6 +109,7 @@ def test_an_entry_takes_what_it_does_not_say_from_the_command_line(project, regi
     assert project.result()["data"]["path"] == "train.csv"
 
 
+@pytest.mark.nightly
 def test_an_address_and_k_select_and_the_rest_is_told_as_not_run(project, registry):
     manifest = registry()
     address = "registry/shallow.joblib::singled-out-rows"
@@ -154,6 +155,7 @@ ENTRY = "schema_version = 1\n\n[[entry]]\n"
 GOOD = 'model = "shallow.joblib"\ndata = "train.csv"\n'
 
 
+@pytest.mark.nightly(quick=3)
 @pytest.mark.parametrize(
     ("text", "messages"),
     [

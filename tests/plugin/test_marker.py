@@ -7,6 +7,7 @@ import pytest
 KNOWN = "known are: max_error, max_perfect_rows, max_singled_out_rows"
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize(
     ("forest", "arguments", "outcome"),
     [
@@ -58,7 +59,7 @@ def test_marked_tests_and_items_are_told_apart_when_both_run(project):
     assert judged["verdict"] == "failed"
 
 
-@pytest.mark.nightly(quick=4)
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -96,6 +97,7 @@ def test_a_marked_test_without_the_result_is_an_error_at_collection(project):
     result.stdout.fnmatch_lines(["*test_marked.py::*: marked reconstruction_budget: add draft_result to the*"])
 
 
+@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize(
     ("policy_error", "marker_error", "in_force"), [(0.0, 0.9, 0.9), (0.9, 0.0, 0.9), (0.0, 0.001, 0.001)]
 )
@@ -152,7 +154,7 @@ def test_a_marked_test_runs_for_each_forest_and_adversary(project):
     )
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("other", ["strangers.csv", None])
 def test_a_marked_test_fails_when_its_outcome_is_inconclusive(project, other):
     data = f"draft_data = {other}\n" if other else ""

@@ -142,6 +142,7 @@ def test_each_can_be_asked_for_and_left_out_by_the_address_that_is_shown(project
     assert sorted(project.report()["not_run"]) == sorted(items)
 
 
+@pytest.mark.nightly
 def test_each_can_be_asked_for_by_its_path_as_it_is(project, named):
     wanted = [f"{named.name}/{name}" for name in NAMES]
     wanted = [*wanted[:3], *(f"{path}::pure-leaves" for path in wanted[3:]), f"{wanted[0]}::smallest-leaf"]
@@ -153,6 +154,7 @@ def test_an_address_that_no_file_has_is_told_in_one_harmless_line(project, named
     assert is_harmless(one_line_error(run(project, f"{named.name}/{name}::\n##[group]no-such-rule")))
 
 
+@pytest.mark.nightly(quick=3)
 @pytest.mark.parametrize("option", ["forest", "data", "policy", "compare", "domain", "report", "adversary", "holdout"])
 def test_an_option_that_names_no_file_is_told_in_one_harmless_line(project, named, one_line_error, option):
     value = "##[group]\n::error::\x1b[31m/no/file.csv"
@@ -160,6 +162,7 @@ def test_an_option_that_names_no_file_is_told_in_one_harmless_line(project, name
     assert is_harmless(error)
 
 
+@pytest.mark.nightly
 def test_a_file_with_the_name_of_a_pattern_does_not_hide_the_files_that_the_pattern_means(project, named):
     pattern = project.path / "models"
     pattern.mkdir()

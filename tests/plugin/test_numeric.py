@@ -9,6 +9,8 @@ import sklearn
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
 from sklearn.tree import DecisionTreeClassifier
 
+pytestmark = pytest.mark.nightly
+
 N_PEOPLE = 36
 EFFORT = ("--draft-effort=0.02", "--draft-budget=1200")  # whatever is compiled meanwhile
 PLANTED = 9871.5
@@ -36,7 +38,6 @@ def table() -> pd.DataFrame:
     return people(0)
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize(
     "forest",
     [RandomForestClassifier(6, random_state=0), ExtraTreesClassifier(6, random_state=0)],
@@ -54,7 +55,6 @@ def test_the_same_effort_gives_the_same_report_whatever_the_number_of_workers(pr
     assert reports[0]["metrics"]["reconstruction_error"] is not None
 
 
-@pytest.mark.nightly
 def test_figures_on_numeric_columns_stand_beside_guesses_in_the_report_and_the_terminal(project, table):
     project.train(ExtraTreesClassifier(6, random_state=0), table)
     policy = "schema_version = 1\nname = 'attacked'\n\n[rules.reconstruction-error]\nmax_error = 0.01\n"
@@ -68,7 +68,6 @@ def test_figures_on_numeric_columns_stand_beside_guesses_in_the_report_and_the_t
     result.stdout.fnmatch_lines([f"  the error is {error:.4f} (always guessing the median: {median:.4f}; *"])
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("bootstrap", [False, True])
 def test_rows_of_others_never_pass(project, table, bootstrap):
     project.train(RandomForestClassifier(6, bootstrap=bootstrap, random_state=0), table)
@@ -78,7 +77,6 @@ def test_rows_of_others_never_pass(project, table, bootstrap):
     assert project.result()["reasons"][0].startswith("this forest was not trained on these rows")
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("off", "said"),
     [(0.5, "they explain its counts, but not 1 of its"), (1e-6, "thresholds not to the last digit")],
@@ -98,7 +96,6 @@ def test_one_value_that_was_changed_between_two_thresholds_is_told(project, tabl
     assert "internal error" not in result.stdout.str()
 
 
-@pytest.mark.nightly
 def test_a_regressors_rows_are_rebuilt_and_a_changed_one_is_no_bug(project, table):
     table["label"] = np.random.default_rng(5).normal(size=len(table))
     project.train(RandomForestRegressor(12, random_state=0), table)
@@ -114,7 +111,6 @@ def test_a_regressors_rows_are_rebuilt_and_a_changed_one_is_no_bug(project, tabl
     assert not any("internal error" in text for text in project.result()["reasons"])
 
 
-@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("forest", [RandomForestClassifier(6, random_state=0), ExtraTreesClassifier(6, random_state=0)])
 def test_a_domain_that_excludes_values_is_told_to_be_wrong(project, table, forest):
     project.train(forest, table)
@@ -130,7 +126,6 @@ def test_a_domain_that_excludes_values_is_told_to_be_wrong(project, table, fores
     assert any("'height': correct the domain" in reason for reason in project.result()["reasons"])
 
 
-@pytest.mark.nightly
 def test_whole_numbers_that_a_domain_declares_numeric_never_pass(project):
     columns = [f'[attributes.c{i}]\nkind = "numeric"\nlow = 0\nhigh = 1\n' for i in range(8)]
     project.write("domain.toml", "".join(columns))
@@ -139,7 +134,6 @@ def test_whole_numbers_that_a_domain_declares_numeric_never_pass(project):
     assert judged["verdict"] == "failed" or "hold few different values" in judged["reasons"][0]
 
 
-@pytest.mark.nightly
 @pytest.mark.skipif(not COUNTS_MISSING, reason="before scikit-learn 1.9 counts of missing values say nothing")
 @pytest.mark.parametrize(
     "forest",
@@ -165,7 +159,6 @@ def test_missing_values_are_judged(project, table, forest, columns):
     assert not any("trained on" in reason or "internal" in reason for reason in judged["reasons"])
 
 
-@pytest.mark.nightly
 @pytest.mark.skipif(not COUNTS_MISSING, reason="before scikit-learn 1.9 counts of missing values say nothing")
 @pytest.mark.parametrize("forest", [RandomForestRegressor(8, random_state=0), ExtraTreesRegressor(8, random_state=0)])
 def test_rows_that_cannot_have_given_the_counts_are_never_called_consistent(project, table, forest):
@@ -181,7 +174,6 @@ def test_rows_that_cannot_have_given_the_counts_are_never_called_consistent(proj
         assert (judged["solver_status"] == "consistent") == (judged["metrics"]["residual"] == 0)
 
 
-@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("forest", [RandomForestClassifier(6, random_state=0), ExtraTreesClassifier(6, random_state=0)])
 def test_no_planted_value_is_shown(project, table, forest):
     rng = np.random.default_rng(0)

@@ -61,6 +61,7 @@ BODIES = {
 }
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
 def test_a_function_of_the_project_returns_the_training_data(project, judge, body):
     judge(body).assert_outcomes(failed=1)
@@ -70,6 +71,7 @@ def test_a_function_of_the_project_returns_the_training_data(project, judge, bod
     assert result["data"] == data
 
 
+@pytest.mark.nightly
 def test_it_is_called_once_for_all_adversaries_and_models(project, judge):
     judge(
         "return table()",
@@ -82,6 +84,7 @@ def test_it_is_called_once_for_all_adversaries_and_models(project, judge):
     assert called(project) == 1
 
 
+@pytest.mark.nightly
 def test_it_can_be_in_a_package_and_is_found_before_other_modules_of_that_name(project):
     project.write("train/__init__.py", "")
     project.write("train/of/rows.py", TRAIN.format(body="return table()"))
@@ -92,6 +95,7 @@ def test_it_can_be_in_a_package_and_is_found_before_other_modules_of_that_name(p
     assert project.result()["data"]["rows"] == 40
 
 
+@pytest.mark.nightly
 def test_the_ini_file_names_it_from_any_folder(project, monkeypatch):
     (project.path / "below").mkdir()
     project.write("policy.toml", POLICY)
@@ -111,6 +115,7 @@ def test_a_manifest_names_it(project, judge):
     assert project.result()["data"]["path"] == "train:load"
 
 
+@pytest.mark.nightly
 def test_a_projects_own_tests_have_it_too_unless_a_fixture_gives_others(project, judge):
     project.mark("max_perfect_rows=39")
     project.write("pytest.ini", "[pytest]\ndraft_forest = leaking.joblib\ndraft_data = train:load\n")
@@ -124,6 +129,7 @@ def test_a_projects_own_tests_have_it_too_unless_a_fixture_gives_others(project,
     assert called(project) == 1
 
 
+@pytest.mark.nightly
 def test_a_distributed_run_calls_it_where_it_examines(project, judge, without_times):
     judge("return table()").assert_outcomes(failed=1)
     alone = without_times(project.report())
@@ -132,6 +138,7 @@ def test_a_distributed_run_calls_it_where_it_examines(project, judge, without_ti
     assert called(project) == 2
 
 
+@pytest.mark.nightly
 def test_what_it_returns_is_not_kept_for_later_runs(project, judge):
     for times in (1, 2):
         judge("return table()", "--draft-cache").assert_outcomes(failed=1)
@@ -160,7 +167,7 @@ FAILS = {
 }
 
 
-@pytest.mark.nightly(quick=6)
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize(("body", "why"), FAILS.values(), ids=FAILS)
 def test_what_fails_is_one_line_with_its_place_and_without_a_value(project, judge, body, why):
     run = judge(body, *LOUD)
@@ -188,6 +195,7 @@ def test_no_row_is_shown_where_it_works(project, judge):
     assert "quokka" not in run.stdout.str() + run.stderr.str() + junit + (project.path / "report.json").read_text()
 
 
+@pytest.mark.nightly
 def test_one_that_does_not_return_is_ended_with_all_that_it_has_started(project, judge, monkeypatch):
     monkeypatch.setattr(isolation, "LOAD_SECONDS", 2.0)
     monkeypatch.setattr(isolation, "GRACE_SECONDS", 0.0)
@@ -198,6 +206,7 @@ def test_one_that_does_not_return_is_ended_with_all_that_it_has_started(project,
     assert is_gone(int((project.path / "pid.txt").read_text()))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("body", ["return table()", "os._exit(0)"])
 def test_what_it_has_started_ends_with_it(project, judge, body):
     code = "started = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(3600)'])\n"
@@ -256,6 +265,7 @@ def test_a_function_is_a_module_and_a_name(text, is_one):
     assert names_function(text) == is_one
 
 
+@pytest.mark.nightly
 def test_what_it_returned_is_printed_nowhere(project):
     project.write("train.py", TRAIN.format(body="return 'quokka'"))
     returned = isolation.Children().load("train:load", project.path, None)

@@ -94,6 +94,7 @@ def test_a_severity_and_a_waiver_hold_for_it_too(project, install, judge):
     assert project.result()["checks"][0]["severity"] == "warning"
 
 
+@pytest.mark.nightly(quick=3)
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -125,7 +126,7 @@ def test_an_unknown_rule_is_told_with_those_that_are_known(install, judge, one_l
     assert "line 3: rules.most-tres: there is no rule 'most-tres'; known are: reconstruction-error, " in error
 
 
-@pytest.mark.nightly(quick=3)
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
@@ -154,6 +155,7 @@ def test_a_rule_whose_severity_is_none_is_refused_since_it_would_stop_nothing(in
     assert "its severity is 'Error', neither error nor warning" in error
 
 
+@pytest.mark.nightly
 def test_a_rule_of_another_distribution_is_not_applicable_for_a_reason_of_ours(project, install, judge):
     install(needs="ArtifactFacts,\n    unless=(NotApplicable.NO_EPSILON,)")
     assert judge("[rules.most-trees]\nmax_trees = 20\n").parseoutcomes() == {"skipped": 1}
@@ -173,7 +175,7 @@ def test_two_distributions_with_one_id_are_refused(install, judge, one_line_erro
     assert "another, house have one of that id each" in one_line_error(judge("[rules.most-trees]\n"))
 
 
-@pytest.mark.nightly(quick=2)
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("check", "sentence"),
     [

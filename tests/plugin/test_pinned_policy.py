@@ -37,6 +37,7 @@ def test_another_policy_stops_the_run_before_any_work(project, pin, one_line_err
     assert not (project.path / "report.json").exists()
 
 
+@pytest.mark.nightly
 def test_the_shipped_default_can_be_pinned_and_does_not_pass_for_another(project, pin, one_line_error):
     assert "rules/default.toml: the policy's SHA-256 is " in one_line_error(pin())
     pinned = (rules_folder() / "default.toml").read_bytes()

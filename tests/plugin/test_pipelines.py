@@ -12,6 +12,8 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
 
+pytestmark = pytest.mark.nightly
+
 N_RAW = 36
 EFFORT = ("--draft-effort=0.02", "--draft-budget=120")
 OF_BOTH = {"reconstruction_error", "perfect_rows", "exact_values", "certain_values", "proved_values", "random_error"}
@@ -59,7 +61,6 @@ def encoded(model, raw: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(made.toarray() if hasattr(made, "toarray") else made).assign(label=raw["label"])
 
 
-@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("name", PIPELINES)
 def test_the_raw_table_is_judged_as_the_encoded_one_is(project, raw, name):
     columns = ["gap", "fare", "town", "label"] if name.startswith("nested") else ["age", "fare", "town", "sex", "label"]
@@ -94,7 +95,6 @@ def test_the_error_on_raw_columns_has_a_line_and_counts_a_category_once(project,
     result.stdout.fnmatch_lines([f"  on the 4 raw columns, each counted once, the error is {metrics['raw_error']:.4f}"])
 
 
-@pytest.mark.nightly
 def test_the_forest_alone_is_judged_as_its_pipeline_is(project, raw):
     model = PIPELINES["one-hot, standard"]()
     model.set_params(columntransformer__onehotencoder__sparse_output=False).set_output(transform="pandas")
@@ -110,7 +110,6 @@ def test_the_forest_alone_is_judged_as_its_pipeline_is(project, raw):
         assert judged[0]["metrics"][metric] == judged[1]["metrics"][metric]
 
 
-@pytest.mark.nightly
 def test_scaled_columns_of_two_values_never_pass_while_the_attack_guesses_between_them(project, rows):
     project.train(make_pipeline(StandardScaler(), RandomForestClassifier(20, bootstrap=False, random_state=0)), rows)
     project.judge("other.joblib", data="other.csv")
@@ -119,7 +118,6 @@ def test_scaled_columns_of_two_values_never_pass_while_the_attack_guesses_betwee
     assert judged["verdict"] == "failed" or "hold few different values" in judged["reasons"][0]
 
 
-@pytest.mark.nightly
 def test_another_table_than_the_pipelines_is_told_by_its_column(project, raw):
     project.train(PIPELINES["one-hot, standard"](), raw.drop(columns="gap"))
     raw.drop(columns="town").to_csv(project.path / "narrow.csv", index=False)

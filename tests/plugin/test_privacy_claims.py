@@ -55,6 +55,7 @@ def test_an_ordinary_forest_fails_where_differential_privacy_is_required(project
     assert project.result()["artifact"]["privacy"] is None
 
 
+@pytest.mark.nightly
 def test_an_ordinary_forest_crosses_every_cap_and_contradicts_no_epsilon(project, ours):
     result = project.judge("leaking.joblib", ours("epsilon-cap", "declared-epsilon-but-exact-counts", most=1e9))
     result.assert_outcomes(failed=1, skipped=1)
@@ -106,6 +107,7 @@ def test_the_file_decides_where_the_attack_has_no_answer(project, ours, data):
     assert project.result()["solver_status"] == "refused"
 
 
+@pytest.mark.nightly
 def test_nothing_is_decided_of_a_file_that_was_not_read(project, ours):
     whole = (project.path / "leaking.joblib").read_bytes()
     (project.path / "half.joblib").write_bytes(whole[: len(whole) // 2])

@@ -43,6 +43,7 @@ def test_the_report_is_the_same_when_two_processes_share_the_work(project, plain
     result.stdout.fnmatch_lines(["leaking.joblib *FAILED", "shallow.joblib *passed"])
 
 
+@pytest.mark.nightly
 def test_a_usage_error_is_one_when_there_would_be_two_processes(project):
     result = project.run_apart("--draft-forest=leaking.joblib", "--draft-budget=-1", "-n2")
     assert result.ret == pytest.ExitCode.USAGE_ERROR

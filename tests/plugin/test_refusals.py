@@ -91,6 +91,7 @@ def test_data_without_a_column_of_the_forest_are_refused_with_its_name(project, 
     assert "'c3'" in refused("leaking.joblib", data="narrow.csv")
 
 
+@pytest.mark.nightly
 def test_data_of_another_kind_are_refused(project, refused):
     assert "pickles are not read" in refused("leaking.joblib", data="shallow.joblib")
 
@@ -171,6 +172,7 @@ def test_a_domain_that_excludes_training_rows_decides_nothing_and_is_told_to_be_
     assert any("'c0': correct the domain" in reason for reason in project.result()["reasons"])
 
 
+@pytest.mark.nightly
 def test_a_wrong_domain_is_told_with_its_line(project, refused):
     project.write("domain.toml", "others = \n")
     assert "line 1" in refused("leaking.joblib", "--draft-domain=domain.toml")

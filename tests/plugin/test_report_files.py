@@ -27,6 +27,7 @@ def test_a_device_at_the_end_of_a_link_is_one_too(project, one_line_error):
     assert "is no regular file" in one_line_error(project.judge("shallow.joblib", "--draft-report=html:report.html"))
 
 
+@pytest.mark.nightly
 @needs_pipes
 def test_a_report_is_written_where_a_link_leads(project):
     (project.path / "report.html").symlink_to("elsewhere.html")

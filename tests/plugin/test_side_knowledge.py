@@ -29,7 +29,7 @@ def test_a_leaking_forest_fails_whatever_the_adversary_knows_besides(project, fo
     result.stdout.fnmatch_lines([f"FAILED {forest}.joblib::perfect-rows[[]{adversary}[]]"])
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("forest", ["leaking", "bagged"])
 def test_what_is_granted_is_listed_in_names_and_numbers(project, forest):
     project.judge(f"{forest}.joblib", "--draft-adversary=artifact+columns:c1,c4+rows:25%")
@@ -44,6 +44,7 @@ def test_what_is_granted_is_listed_in_names_and_numbers(project, forest):
     assert (metrics["n_rows"], metrics["known_rows"], metrics["known_attributes"]) == (30, 10, 2)
 
 
+@pytest.mark.nightly
 def test_an_informed_adversary_knows_all_rows_but_one(project):
     project.judge("bagged.joblib", "--draft-adversary=artifact+informed")
     judged = project.result()
@@ -65,6 +66,7 @@ def test_the_seed_draws_what_is_known(project, without_times, adversary):
     assert reports[0]["metrics"] != reports[2]["metrics"]
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize(
     ("adversary", "message"),
     [
@@ -91,7 +93,7 @@ def test_side_knowledge_needs_training_data(project):
     assert "no training data are given to take the adversary's side knowledge from" in judged["reasons"][0]
 
 
-@pytest.mark.nightly(quick=2)
+@pytest.mark.nightly
 @pytest.mark.parametrize("adversary", KNOWING)
 def test_rows_in_another_order_are_never_a_pass_when_the_seeds_tell_the_order(project, policy, adversary):
     project.write("ours.toml", policy(0.0, top=""))

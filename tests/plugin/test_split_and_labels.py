@@ -45,6 +45,7 @@ def expected(project, judge):
     return project.result()["metrics"]
 
 
+@pytest.mark.nightly
 def test_a_split_that_is_said_gives_the_verdict_of_the_rows_themselves(project, judge, expected):
     judge("--draft-split", SPLIT).assert_outcomes(failed=1)
     result = project.result()
@@ -53,6 +54,7 @@ def test_a_split_that_is_said_gives_the_verdict_of_the_rows_themselves(project, 
     assert "training rows taken from the table as --draft-split says: 32 of 40" in result["notes"]
 
 
+@pytest.mark.nightly
 def test_the_rows_are_looked_for_in_the_whole_table_where_the_split_is_another(project, judge, rows):
     train = rows.sample(n=30, random_state=42)
     project.train(RandomForestClassifier(50, random_state=0), train, "part")
@@ -88,12 +90,14 @@ def test_ini_file_and_manifest_say_the_split(project, expected):
     assert project.result()["metrics"] == expected
 
 
+@pytest.mark.nightly
 def test_the_rows_of_a_function_are_split_too(project, judge, expected):
     project.write("train.py", "import pandas\ndef load():\n    return pandas.read_csv('all.csv')\n")
     judge("--draft-split", SPLIT, "--draft-target=label", data="train:load").assert_outcomes(failed=1)
     assert project.result()["metrics"] == expected
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("text", ["test_size=0.2", "0.2", "df.sample(frac=0.8, random_state='quokka')"])
 def test_a_split_that_cannot_be_read_is_an_error_of_usage(judge, one_line_error, text):
     assert one_line_error(judge("--draft-split", text)).startswith("ERROR: --draft-split: ")
@@ -106,12 +110,14 @@ def test_a_split_in_a_manifest_that_cannot_be_read_is_an_error_of_usage(project,
     assert "models.toml: line 2: entry.0: --draft-split: '0.2' cannot be read" in line
 
 
+@pytest.mark.nightly
 def test_more_rows_than_there_are_cannot_be_taken(project, judge):
     judge("--draft-split", "df.sample(n=41, random_state=0)")
     reason = "--draft-split: 40 rows cannot be split by df.sample(n=41, random_state=0): correct its numbers"
     assert project.result()["reasons"] == [reason]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("labels", ["y_train.csv", "y_train.parquet"])
 def test_labels_can_be_in_a_file_of_their_own(project, judge, expected, labels):
     judge(f"--draft-target={labels}", data="X_train.csv").assert_outcomes(failed=1)
@@ -135,6 +141,7 @@ def test_ini_file_and_manifest_name_the_file_of_the_labels(project, expected, mo
     assert project.result()["metrics"] == expected
 
 
+@pytest.mark.nightly
 def test_features_and_labels_of_the_whole_table_can_be_split(project, judge, rows, expected):
     rows.drop(columns="label").to_csv(project.path / "X.csv", index=False)
     rows[["label"]].to_csv(project.path / "y.csv", index=False)
@@ -142,6 +149,7 @@ def test_features_and_labels_of_the_whole_table_can_be_split(project, judge, row
     assert project.result()["metrics"] == expected
 
 
+@pytest.mark.nightly
 def test_other_labels_are_another_judgement(project, judge, parts):
     judge("--draft-target=y_train.csv", "--draft-cache", data="X_train.csv").assert_outcomes(failed=1)
     judge("--draft-target=y_train.csv", "--draft-cache", data="X_train.csv").assert_outcomes(failed=1)
@@ -169,6 +177,7 @@ def test_a_file_of_labels_that_is_missing_is_an_error_of_usage(project, judge, o
     assert line.startswith("ERROR: --draft-target: there is no file ")
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("target", [(), ("--draft-target=label",)])
 @pytest.mark.parametrize("index", [True, False])
 def test_features_without_labels_are_told_so(project, judge, parts, one_line_error, target, index):

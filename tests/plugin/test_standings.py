@@ -60,6 +60,7 @@ def test_a_warning_that_failed_is_counted_as_warned_and_no_pass(project, rule, t
     assert case.find("skipped").get("message").startswith("failed, a warning: ")
 
 
+@pytest.mark.nightly
 def test_an_inconclusive_check_that_the_policy_allows_is_no_pass_either(project, policy):
     project.write("ours.toml", policy(0.0, top="allow_inconclusive = true"))
     run = project.judge("leaking.joblib", "--draft-policy=ours.toml", data="strangers.csv")
@@ -105,6 +106,7 @@ def test_a_verbose_run_names_it_and_no_summary_calls_it_failed(project, argument
     assert not any("FAILED" in line for line in run.outlines)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("stop", ["-x", "--maxfail=1"])
 def test_a_run_that_ends_at_the_first_failure_ends_at_what_could_not_be_decided(project, stop):
     run = project.judge("leaking.joblib", stop, data="strangers.csv")
@@ -135,7 +137,7 @@ def test_a_check_that_is_not_applicable_is_skipped_with_its_reason_and_fails_not
     assert project.result()["verdict"] == "passed"
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("processes", ["-n0", "-n2"])
 def test_a_model_of_which_no_check_could_be_made_fails_the_run(project, processes):
     project.write("ours.toml", f'schema_version = 1\nname = "ours"\n{NUMBERS}')
@@ -146,6 +148,7 @@ def test_a_model_of_which_no_check_could_be_made_fails_the_run(project, processe
     assert project.result()["verdict"] == "inconclusive"
 
 
+@pytest.mark.nightly
 def test_it_fails_no_run_where_the_policy_allows_that_nothing_is_known(project):
     project.write("ours.toml", f'schema_version = 1\nname = "ours"\nallow_inconclusive = true\n{NUMBERS}')
     run = project.judge("shallow.joblib", "--draft-policy=ours.toml")

@@ -64,7 +64,7 @@ def test_a_log_gets_nothing_when_all_is_done_in_less_than_ten_seconds(project, a
     project.judge("shallow.joblib").stdout.no_fnmatch_line("* of at most 60 s*")
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("arguments", [("-q",), ("-qq",), ("-p", "no:terminal")], ids=" ".join)
 def test_nothing_is_shown_when_the_run_is_quiet(project, at_stage, monkeypatch, arguments):
     at_stage("reconstruct", SLOW)

@@ -17,6 +17,7 @@ def test_a_forest_without_data_is_not_judged(project, one_line_error, arguments)
     assert not (project.path / "report.json").exists()
 
 
+@pytest.mark.nightly(quick=3)
 @pytest.mark.parametrize("option", ["data=train.csv", "target=label", "holdout=train.csv"])
 @pytest.mark.parametrize("tests", [None, "def test_other(): ...\n"])
 def test_data_without_a_model_are_told(project, one_line_error, option, tests):
@@ -49,6 +50,7 @@ def test_a_table_that_can_be_parted_in_two_ways_is_told_as_one(project):
     assert "1,5" not in result.stdout.str()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("name", "mark"), [("a.csv", ";"), ("a.csv", "|"), ("a.tsv", "\t")])
 def test_the_verdict_on_a_table_with_other_separators_is_that_on_the_one_with_commas(project, name, mark):
     project.judge("leaking.joblib")
@@ -75,6 +77,7 @@ def test_a_target_that_is_needed_and_missing_is_told(project, one_line_error, ro
     )
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("arguments", [(), ("-n2",)], ids=" ".join)
 def test_an_unknown_label_is_told_without_its_value(project, rows, arguments):
     rows["label"] = rows["label"].where(rows.index != 5, "quokka")

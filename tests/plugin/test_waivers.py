@@ -43,6 +43,7 @@ def test_a_waived_check_is_expected_to_fail_and_stays_in_the_report(project, jud
     assert project.result()["verdict"] == "passed"
 
 
+@pytest.mark.nightly
 def test_with_runxfail_a_waived_check_fails(judge):
     judge("--runxfail").assert_outcomes(failed=1)
 

@@ -13,6 +13,7 @@ def one_rule(project, policy) -> str:
     return f"--draft-policy={project.path / project.write('one.toml', policy(0.0))}"
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("forest", ["../shallow.joblib", "../*allow.joblib", "../inner/../shallow.joblib"])
 def test_a_forest_is_found_from_a_sub_directory(project, one_rule, monkeypatch, forest):
     (project.path / "inner").mkdir()
@@ -69,6 +70,7 @@ def test_a_link_to_a_folder_is_followed_as_the_system_does(project, one_rule, tm
     assert project.judge("link/../linked.joblib", one_rule).parseoutcomes() == {"passed": 1}
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("kind", ["json", "markdown", "html"])
 def test_the_folder_of_a_report_is_made(project, one_rule, kind):
     run = project.judge("shallow.joblib", one_rule, f"--draft-report={kind}:out/new/report")

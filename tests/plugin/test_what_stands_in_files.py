@@ -69,6 +69,7 @@ def test_a_forest_with_its_trees_seeds_fails_without_solving(project, rows, sent
     assert sum(judged["leaf_sizes"]["leaves"]) == judged["structure"]["number"]
 
 
+@pytest.mark.nightly
 def test_a_forest_of_balanced_classes_fails_by_its_labels(project, rows, sentences):
     failed = sentences(RandomForestClassifier(5, class_weight="balanced", random_state=0), rows)
     assert "_sample_weight (40), with an entry for each of 40 training rows" in failed["per-row-vectors"]
@@ -85,6 +86,7 @@ def test_a_forest_with_out_of_bag_votes_fails_by_them(project, rows, sentences):
     assert project.result()["solver_status"] == "not asked"
 
 
+@pytest.mark.nightly
 def test_a_pipeline_that_keeps_its_rows_fails_by_them_and_its_rows_are_not_judged(project, rows, sentences):
     rows["c0"] = rows["c0"].where(rows.index % 7 > 0)
     failed = sentences(make_pipeline(KNNImputer(), RandomForestClassifier(5, random_state=0)), rows)
@@ -113,6 +115,7 @@ def test_an_attack_on_rows_whose_encoding_is_not_covered_is_inconclusive(project
     assert {check["result"] for check in project.result()["checks"]} == {"inconclusive"}
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("data", [None, "broken.csv", "narrow.csv"])
 def test_the_file_is_judged_by_itself_where_data_are_missing_or_refused(project, rows, policy, data):
     project.train(RandomForestClassifier(5, class_weight="balanced", random_state=0), rows)
@@ -125,6 +128,7 @@ def test_the_file_is_judged_by_itself_where_data_are_missing_or_refused(project,
     assert project.result()["solver_status"] == "refused"
 
 
+@pytest.mark.nightly
 def test_a_value_that_one_person_has_is_told_by_its_encoder_alone(project, rows, sentences):
     rows.insert(0, "town", np.where(rows.index == 5, "Quokka-of-Rottnest", "Perth"))
     columns = make_column_transformer((OneHotEncoder(), ["town"]), remainder="passthrough")

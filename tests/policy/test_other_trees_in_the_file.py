@@ -82,7 +82,7 @@ MODELS = {
 }
 
 
-@pytest.mark.nightly(quick=2)
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", MODELS)
 def test_a_file_with_other_fitted_trees_is_not_passed_and_says_where_they_stand(kind, told, rows, leaking):
     found, _ = told(MODELS[kind](rows, leaking), attack=False)
@@ -113,7 +113,7 @@ def test_what_the_reason_advises_helps(told, rows, leaking):
     assert told(leaking)[1] == "failed"  # what is judged by itself is judged
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "wrap",
     [
@@ -130,6 +130,7 @@ def test_an_honest_file_has_no_reason_and_nothing_of_it_is_told_as_not_read(wrap
     assert not_read({"artifact": {"not_read": list(found.artifact.not_read)}}) is None
 
 
+@pytest.mark.nightly
 def test_a_crossed_budget_stays_crossed(told, leaking):
     found, verdict = told(with_(copy.deepcopy(leaking), kept=leaking.estimators_[:2]))
     assert found.reasons[0].startswith(WHY)
@@ -144,6 +145,7 @@ ASKED = {
 }
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize(
     "rule", [rule for rule, judged in RULES.items() if judged.needs is ArtifactFacts or rule == "allowed-models"]
 )
@@ -155,6 +157,7 @@ def test_no_rule_on_files_passes_by_the_model_alone(rule, told, rows, leaking):
     assert check.result == "failed" or check.sentence.startswith(WHY)
 
 
+@pytest.mark.nightly
 def test_what_was_not_read_is_named_in_one_line_without_what_is_always_there(told, rows, leaking):
     model = with_(harmless().fit(*rows), **{f"kept{i}": [np.zeros(3)] for i in range(8)}, estimator=clone(leaking))
     found, _ = told(model, attack=False)

@@ -211,6 +211,7 @@ def test_a_policy_says_all_that_its_file_says(written):
         (HEAD + "rules = 3\n", ["line 3", "rules"]),
         ("name = \na = 1", ["not valid TOML", "line 1"]),
         ("a = 1\na = 2\n", ["not valid TOML"]),
+        ("", ["schema_version", "name", "rules"]),
     ],
 )
 def test_a_wrong_policy_is_refused_in_one_line_with_its_place(written, text, messages):

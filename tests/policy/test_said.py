@@ -91,6 +91,7 @@ def all_ones(model) -> None:
         tree.tree_.__setstate__(state)
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize(("change", "bootstrap"), [(halved, True), (halved, False), (all_ones, True)])
 def test_made_up_counts_are_not_said_to_be_exact_or_true(checks, change, bootstrap):
     found = checks(small(bootstrap=bootstrap), change=change)

@@ -47,7 +47,7 @@ def examined(tmp_path, table):
     return of
 
 
-@pytest.mark.nightly(quick=3)
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("name", [name for name in HIDDEN if name != "all rows as one number"])
 def test_rows_beside_a_forest_are_no_pass_under_any_shipped_policy(name, examined):
     found = examined(HIDDEN[name])
@@ -58,7 +58,7 @@ def test_rows_beside_a_forest_are_no_pass_under_any_shipped_policy(name, examine
         assert stopped or any(c.rule == "per-row-vectors" and c.result == "failed" for c in checks), policy.name
 
 
-@pytest.mark.nightly(quick=2)
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["model card", "voting, MLP", "search of a pipeline", "stacking, logistic"])
 def test_an_ordinary_file_is_not_stopped_by_what_stands_in_it(name, examined):
     for examination in examined(ORDINARY[name]):

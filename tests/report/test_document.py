@@ -203,6 +203,7 @@ def test_the_items_of_one_judgement_are_one_result():
     assert told[0]["verdict"] == "failed"
 
 
+@pytest.mark.nightly
 def test_the_order_in_which_items_ran_leaves_no_trace():
     parts = [
         result("perfect-rows", "failed"),

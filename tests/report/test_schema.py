@@ -158,6 +158,7 @@ def test_the_statuses_are_those_of_an_examination():
     assert tuple(schema()["$defs"]["judgement"]["properties"]["solver_status"]["enum"]) == SOLVER_STATUSES
 
 
+@pytest.mark.nightly
 def test_a_key_that_is_not_described_is_refused_wherever_it_stands(report, validator):
     for path in places(report):
         changed = copy.deepcopy(report)

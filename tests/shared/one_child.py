@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
+from importlib import metadata
 from typing import Any
 
 import pytest
@@ -63,6 +65,24 @@ def one_isolation_forest() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(individuals, "IsolationForest", Shared)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def plugins_looked_for_once() -> Iterator[None]:
+    """Let runs of pytest inside this process look for installed plugins once: each would read what all packages say."""
+    found: dict[tuple[str, ...], list[metadata.Distribution]] = {}
+    look = metadata.distributions
+
+    def distributions(**context: Any) -> Iterable[metadata.Distribution]:
+        if context:
+            return look(**context)
+        if (where := tuple(sys.path)) not in found:
+            found[where] = [one for one in look() if one.entry_points]
+        return found[where]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(metadata, "distributions", distributions)
         yield
 
 

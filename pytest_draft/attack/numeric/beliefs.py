@@ -106,9 +106,10 @@ class Beliefs:
         def place(w: int) -> None:
             here = slice(w, None, workers)
             own, own_label = np.empty_like(changed[here]), np.empty_like(label[here])
+            its_rows, its_seeds = np.ascontiguousarray(rows[here]), np.ascontiguousarray(seeds[here])
             believe(
-                problem.nodes, self.leaves, self._marginals, messages, problem.times, problem.state, rows[here],
-                problem.label_known, settings, BELIEFS.step, background, seeds[here], own, own_label, self._drawn,
+                problem.nodes, self.leaves, self._marginals, messages, problem.times, problem.state, its_rows,
+                problem.label_known, settings, BELIEFS.step, background, its_seeds, own, own_label, self._drawn,
                 stop,
             )  # fmt: skip
             changed[here], label[here] = own, own_label

@@ -79,6 +79,7 @@ def path(tree, row):
     return passed
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("seed", range(3))
 def test_equations_are_sums_over_rows(by_hand, loss, seed):

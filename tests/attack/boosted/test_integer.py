@@ -70,6 +70,7 @@ def test_a_time_box_that_is_over_completes_nothing():
     assert completed(equations, np.ones(3, np.int64), np.ones(3, bool), Search(over())) is None
 
 
+@pytest.mark.nightly
 def test_loose_kinds_are_those_that_change_together():
     matrix = np.array([[1, 1, 1, 1, 1], [1, 0, 0, 0, 0], [0, 1, 1, 0, 0], [0, 0, 0, 1, 0.0]])
     matrix[1:, 2] += [0, 1e-9, 0]

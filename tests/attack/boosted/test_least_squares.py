@@ -41,6 +41,7 @@ def random_matrix(rng, shape, kind):
     return matrix
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", ["normal", "counts", "dependent", "empty columns"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_nothing_is_nearer(shape, kind):

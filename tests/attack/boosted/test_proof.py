@@ -72,6 +72,7 @@ def random_case(seed, whole=False):
     return np.vstack([np.ones(n_kinds), matrix]), number, n_classes
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("tolerance", [0.0, 1e-9, 1e-6, 1e-2, 0.1, 0.3, 1.0])
 def test_proofs_hold_in_every_table(tolerance, whole):
@@ -161,6 +162,7 @@ def test_labels_left_out_leave_cells():
     assert proved.excluded.shape == proved.fixed.shape == (6,)
 
 
+@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize("n_kinds", [10, 1_000, 5_000])
 def test_what_is_written_out_has_a_limit(n_kinds, monkeypatch):
     monkeypatch.setattr(proof, "_ENTRIES", 1_000)

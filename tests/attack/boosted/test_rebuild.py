@@ -130,6 +130,7 @@ def without_values(forest, steps):
     return replace(forest, observation=replace(forest.observation, statements=nothing, steps=steps))
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize(
     ("loss", "steps"), [("logistic", None), ("squared", None), ("logistic", NewtonSteps(1, 1.0, 0.3))]
 )

@@ -79,6 +79,7 @@ def test_rows_of_one_cell_count_as_often_as_they_are():
     np.testing.assert_allclose(once, together)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("steps", [NewtonSteps(1, 3.0, 0.1), NewtonSteps(5, 1.0, 0.3), NewtonSteps(10, 3.0, 0.03)])
 @pytest.mark.parametrize("seed", range(3))
 def test_label_equations_are_met_by_the_right_labels_alone(by_hand, steps, seed):
@@ -100,6 +101,7 @@ def test_label_equations_are_met_by_the_right_labels_alone(by_hand, steps, seed)
     assert equations.missed(np.append(by_cell[held] - moved, moved)) > 0
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(3))
 def test_labels_are_rebuilt(by_hand, seed):
     rows, labels = people(seed)

@@ -85,6 +85,7 @@ def test_a_file_without_seeds_is_judged_by_what_it_holds_and_says_so(kind, tmp_p
     assert found.findings == weaker.findings
 
 
+@pytest.mark.nightly
 def test_a_file_that_lacks_some_seeds_gets_no_verdict(tmp_path):
     rows, answers = people(24, 0)
     forest = RandomForestClassifier(8, max_depth=3, random_state=0).fit(rows, answers)
@@ -104,6 +105,7 @@ def in_any_order(rows):
     return sorted(map(tuple, rows.tolist()))
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("limit", [{"max_depth": 5}, {"min_samples_leaf": 2}])
 def test_rows_that_the_counts_tell_are_found_although_each_can_be_much(limit, bagged):
     forest, domain, rows, _ = bagged(50, n_estimators=40, **limit)
@@ -164,6 +166,7 @@ def test_a_search_that_effort_ends_is_the_same_with_any_number_of_threads(bagged
     assert first.residual == second.residual
 
 
+@pytest.mark.nightly
 def test_kinds_miss_what_the_equations_miss_however_rows_move(bagged):
     forest, domain, _, _ = bagged(40, n_estimators=8, max_depth=3)
     problem = problem_of(forest, domain)

@@ -199,6 +199,7 @@ def parts(likely):
     return likely.chosen, likely.samples, likely.expected, np.array([likely.missing, likely.log_posterior])
 
 
+@pytest.mark.nightly
 @settings(max_examples=examples(15), deadline=None, derandomize=True)
 @given(effort=st.sampled_from([math.inf, 1e-5, 1e-6, 3e-7]), **SIZES)
 def test_the_same_seed_gives_the_same_datasets_and_effort_on_any_number_of_workers(effort, **sizes):
@@ -324,6 +325,7 @@ def release(tmp_path_factory):
 SIDES = ["", "+columns:a,job", "+rows:8"]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("side", SIDES)
 def test_groups_of_a_forest_with_bootstrap_are_multinomial_where_the_seeds_are_not_known(release, side):
     released = release(0)
@@ -349,7 +351,7 @@ def unseen_at_most(n_trees, missed):
     return 0
 
 
-@pytest.mark.nightly(quick=3)
+@pytest.mark.nightly
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize(("n_trees", "depth", "max_samples"), [(100, None, None), (100, None, 0.5), (60, 4, None)])
 def test_candidates_are_the_vectors_that_not_too_many_trees_have_missed(release, side, n_trees, depth, max_samples):
@@ -398,6 +400,7 @@ def leaves_of(released):
     return released.forest.trees, released.model.apply(released.data.rows).T
 
 
+@pytest.mark.nightly(quick=3)
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("seed", range(3))
 def test_the_truth_of_a_trained_forest_is_possible(release, seed, side):
@@ -451,6 +454,7 @@ def test_distinct_rows_bring_the_attack_closer(release, sizes):
     assert np.mean(with_them) < np.mean(without)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("side", SIDES[1:])
 def test_side_knowledge_is_kept_and_what_is_unknown_is_rebuilt(release, side):
     for seed in range(examples(3)):

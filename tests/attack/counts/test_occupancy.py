@@ -387,7 +387,7 @@ def test_a_sweep_at_temperature_0_leaves_rows_where_no_candidate_is_better():
     assert (chosen == toy.last - 1).all()
 
 
-@pytest.mark.nightly(quick=2)
+@pytest.mark.nightly
 @pytest.mark.parametrize("temperature", [1.0, 2.5])
 @pytest.mark.parametrize("used", [True, False])
 @pytest.mark.parametrize("seed", [0, 1, 2])

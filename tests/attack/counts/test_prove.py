@@ -180,6 +180,7 @@ def test_certificates_agree_with_enumeration():
     assert sum(several) > len(several) / 3
 
 
+@pytest.mark.nightly
 @settings(max_examples=examples(150), deadline=None, derandomize=True)
 @given(instances(), st.integers(0, 60))
 def test_figures_hold_whenever_the_clock_ends_the_search(case, looks):
@@ -190,6 +191,7 @@ def test_figures_hold_whenever_the_clock_ends_the_search(case, looks):
     assert found.unique in (None, truth["guaranteed_overlap"] == found.n_rows)
 
 
+@pytest.mark.nightly
 @settings(max_examples=examples(100), deadline=None, derandomize=True)
 @given(instances(), st.sampled_from([1e-9, 1e-5, 1e-4, 1e-3, 1e-2]))
 def test_figures_hold_whenever_the_effort_ends_the_search_and_repeat(case, effort):
@@ -212,6 +214,7 @@ def test_skipped_parts_leave_what_propagation_proves(case):
     assert_right(found, truth)
 
 
+@pytest.mark.nightly
 @settings(max_examples=examples(150), deadline=None, derandomize=True)
 @given(instances(), st.integers(0, 1000))
 def test_figures_hold_whatever_questions_stay_open(case, seed):
@@ -230,6 +233,7 @@ def test_figures_hold_whatever_questions_stay_open(case, seed):
     assert found.certain_rows.lower <= found.certain_cells.lower <= found.guaranteed_overlap.lower
 
 
+@pytest.mark.nightly
 @settings(max_examples=examples(100), deadline=None, derandomize=True)
 @given(instances())
 def test_each_kind_is_asked_for_by_itself_where_questions_for_many_stay_open(case):
@@ -246,6 +250,7 @@ def test_each_kind_is_asked_for_by_itself_where_questions_for_many_stay_open(cas
     assert found.certain_cells.lower <= found.guaranteed_overlap.lower <= truth["guaranteed_overlap"]
 
 
+@pytest.mark.nightly
 @settings(max_examples=examples(60), deadline=None, derandomize=True)
 @given(instances())
 def test_questions_for_many_kinds_decide_all_that_the_solver_can(case):
@@ -264,6 +269,7 @@ def hard(n_columns=60, n_rows=40, n_equations=10):
     return problem_of(matrix, matrix @ rows, np.arange(n_columns), rows * 0, np.ones(n_columns, int)), rows
 
 
+@pytest.mark.nightly
 def test_a_dataset_without_a_proof_is_no_proof(monkeypatch):
     problem, rows = hard()
     exact = certified(problem, rows, np.full(60, 40))

@@ -81,6 +81,7 @@ def summed(shares, outputs, rows, most):
     return log(total)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("outputs", [EXACT, LABELS, rounded(1), rounded(2)], ids=["exact", "labels", "1", "2"])
 @pytest.mark.parametrize("leaf", [[3, 0], [1, 2], [2, 4], [5, 5], [1, 0, 2], [0, 2, 0], [3, 1, 2]], ids=str)
 def test_a_leafs_likelihood_is_the_sum_over_all_draws_that_answer_so(answering, leaf, outputs):

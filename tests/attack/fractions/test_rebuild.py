@@ -25,6 +25,8 @@ from pytest_draft.errors import DataError
 from pytest_draft.matching import encoded_weights, matched_distance
 from pytest_draft.timebox import TimeBox
 
+pytestmark = pytest.mark.nightly
+
 PEOPLE = declared(
     ["x", "y", "z", "old", "children"],
     {
@@ -136,7 +138,6 @@ def test_the_right_rows_lack_nothing(outputs, bootstrap):
         assert model.lacking(at_leaves) == 0
 
 
-@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("bootstrap", [True, False])
 @pytest.mark.parametrize("kind", ["fractions", "labels"])
 def test_a_forest_without_counts_gives_its_rows_away(kind, bootstrap):
@@ -150,7 +151,6 @@ def test_a_forest_without_counts_gives_its_rows_away(kind, bootstrap):
     assert rebuilt.free.shape == (40, 3)
 
 
-@pytest.mark.nightly
 def test_numeric_columns_are_rebuilt_to_their_intervals():
     rows, labels = drawn(NUMBERS, 40, 6)
     forest = fitted(rows, labels)
@@ -162,7 +162,6 @@ def test_numeric_columns_are_rebuilt_to_their_intervals():
     assert (indices_of(NUMBERS, states, problem.written(problem.indices(rows))) == problem.indices(rows)).all()
 
 
-@pytest.mark.nightly
 def test_the_same_seed_rebuilds_the_same_rows_with_any_number_of_workers():
     rows, labels = drawn(PEOPLE, 20, 8)
     problem = build_stripped(fitted(rows, labels), PEOPLE, 20)

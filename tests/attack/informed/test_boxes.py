@@ -25,6 +25,8 @@ from pytest_draft.examine.record import FlowRecord
 from pytest_draft.facts.case import Case
 from pytest_draft.timebox import TimeBox
 
+pytestmark = pytest.mark.nightly
+
 MODELS = {
     "forest": (RandomForestClassifier, {"n_estimators": 5}),
     "shallow forest": (RandomForestClassifier, {"n_estimators": 6, "max_depth": 2}),
@@ -151,7 +153,6 @@ def explains(forest, everyone: KnownRows, row: int, rows: np.ndarray, extremes) 
     return fits
 
 
-@pytest.mark.nightly(quick=14)
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_boxes_hold_exactly_what_explains_the_file(tmp_path, name, seed):

@@ -42,6 +42,7 @@ def held(values, threshold):
 VALUES = [0.0, 0.125, 0.5, 1.5, 1.75, 3.0, 3.25, 4.5, 5.5, 6.0, 6.25, 7.0, 9.5]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "threshold, told",
     [

@@ -98,6 +98,7 @@ def require_inside(held: Held, guess: np.ndarray) -> None:
             assert (value.sum(axis=1) <= 1).all()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_every_guess_lies_in_its_box(seed):
     rng = np.random.default_rng(seed)

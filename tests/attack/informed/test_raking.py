@@ -20,6 +20,7 @@ def fitted_in_proportion(leaves, values, weight, n_rows, sums) -> np.ndarray:
     return frequency
 
 
+@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize("seed", range(5))
 def test_sums_that_are_exact_are_given_and_so_are_those_of_proportional_fitting(seed):
     rng = np.random.default_rng(seed)

@@ -30,6 +30,8 @@ from pytest_draft.facts.adversary import Adversary
 from pytest_draft.knowledge import exchangeable_groups, grant
 from pytest_draft.timebox import TimeBox
 
+pytestmark = pytest.mark.nightly
+
 ATTRIBUTES = (
     ("binary", 1, 0, 1),
     ("one-hot", 3, 0, 1),
@@ -113,7 +115,6 @@ def joined(domain, forest, groups, *, by_counts):
     return reach.join(10**6, TimeBox(60))
 
 
-@pytest.mark.nightly
 def test_the_generator_finds_the_cells_that_enumeration_finds(small):
     @settings(max_examples=examples(120), deadline=None, derandomize=True)
     @given(small)
@@ -137,7 +138,6 @@ def test_the_generator_finds_the_cells_that_enumeration_finds(small):
     agrees()
 
 
-@pytest.mark.nightly
 def test_weighing_counts_strikes_out_no_row_of_the_truth(small):
     @settings(max_examples=examples(120), deadline=None, derandomize=True)
     @given(small)
@@ -157,7 +157,6 @@ def test_weighing_counts_strikes_out_no_row_of_the_truth(small):
     keeps()
 
 
-@pytest.mark.nightly
 def test_a_generated_problem_has_the_answer_of_an_enumerated_one(small):
     @settings(max_examples=examples(80), deadline=None, derandomize=True)
     @given(small)
@@ -181,7 +180,6 @@ def test_a_generated_problem_has_the_answer_of_an_enumerated_one(small):
     agrees()
 
 
-@pytest.mark.nightly
 def test_an_incomplete_problem_proves_nothing(small, monkeypatch):
     monkeypatch.setattr(generate, "MOST_JOINED", 0)
 
@@ -242,7 +240,6 @@ def test_thirty_columns_and_known_seeds_give_all_rows_with_proof(tmp_path):
     assert found.certificate.guaranteed_vectors.lower <= (found.rows == rows).all(axis=1).sum()
 
 
-@pytest.mark.nightly
 def test_without_bagging_descent_finds_a_dataset_that_meets_all_counts(tmp_path):
     rows, labels, domain = wide(40, 40)
     forest = trained(tmp_path / "m.joblib", rows, labels, n_estimators=60, bootstrap=False, random_state=1)
@@ -254,7 +251,6 @@ def test_without_bagging_descent_finds_a_dataset_that_meets_all_counts(tmp_path)
     assert found.certificate is None
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("bootstrap", [True, False])
 def test_the_answer_is_the_same_again_and_on_more_threads(tmp_path, monkeypatch, bootstrap):
     monkeypatch.setattr(generate, "MOST_JOINED", 0)
@@ -270,7 +266,6 @@ def test_the_answer_is_the_same_again_and_on_more_threads(tmp_path, monkeypatch,
         assert all(np.array_equal(a, b) for a, b in zip(answers[0], other, strict=True))
 
 
-@pytest.mark.nightly
 def test_unknown_occurrences_give_rows_of_the_domain(tmp_path):
     rows, labels, domain = wide(30, 30)
     forest = trained(tmp_path / "m.joblib", rows, labels, n_estimators=30, random_state=1)

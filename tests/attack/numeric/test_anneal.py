@@ -22,6 +22,8 @@ from pytest_draft.domain import infer
 from pytest_draft.timebox import TimeBox
 from studies.numeric_agreement import filled, generated
 
+pytestmark = pytest.mark.nightly
+
 SEEDS = range(8)
 GO_ON, STOP = np.zeros(1, dtype=np.uint8), np.ones(1, dtype=np.uint8)
 
@@ -155,7 +157,6 @@ def test_what_follows_from_the_rows_is_kept_by_all_that_changes_them(seed):
     assert (data.state != before).any()
 
 
-@pytest.mark.nightly(quick=8)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("penalty", [0.0, 0.7])
 def test_what_a_row_costs_is_what_it_adds_to_the_energy(seed, penalty):
@@ -205,7 +206,6 @@ def tiny(gaps):
     return rows, infer(names, rows.astype(float)), path.fit(rows, [0, 1, 0, 1, 1])
 
 
-@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("gaps", [False, True], ids=["no gaps", "gaps"])
 @pytest.mark.parametrize("penalty", [0.0, 1.5])
 def test_two_rows_are_drawn_as_likely_as_their_energy_says(published, gaps, penalty):

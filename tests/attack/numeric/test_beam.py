@@ -28,6 +28,8 @@ from pytest_draft.errors import NotCoveredError
 from pytest_draft.timebox import TimeBox
 from studies.numeric_agreement import filled, generated
 
+pytestmark = pytest.mark.nightly
+
 GO_ON, STOP = np.zeros(1, dtype=np.uint8), np.ones(1, dtype=np.uint8)
 CLIP = 8.0
 UNLIMITED = (200_000, CLIP, 600.0, 0.5, 1.0)
@@ -152,7 +154,7 @@ def test_with_room_for_all_boxes_a_row_is_believed_as_likely_in_each_leaf_as_all
     found, scratch = np.zeros(len(leaves.node)), np.empty((4, MOST_STATES + 1))
     for k in rows:
         seen = np.flatnonzero(problem.times[:, k])
-        evidence(leaves, messages, problem.times, k, messages.label[k], background, CLIP, found, scratch)
+        evidence(leaves, messages, problem.times, k, int(messages.label[k]), background, CLIP, found, scratch)
         below = marginals.below[messages.label[k]]
         mass = np.ones(len(states))
         for a, start in enumerate(marginals.start[:-1]):

@@ -14,6 +14,8 @@ from pytest_draft.attack.numeric.extremes import replay_and_decode
 from pytest_draft.domain import infer
 from pytest_draft.timebox import TimeBox
 
+pytestmark = pytest.mark.nightly
+
 
 def domain_of(rows):
     return infer([f"c{c}" for c in range(rows.shape[1])], rows.astype(np.float32).astype(np.float64))
@@ -29,7 +31,6 @@ def wrong(extremes, grown):
     return n_wrong
 
 
-@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize(
     ("load", "scaled", "n_columns", "least"),
     [(load_iris, False, 4, 0.98), (load_wine, False, 13, 0.98), (load_iris, True, 4, 0.9), (load_wine, True, 4, 0.9)],
@@ -47,7 +48,6 @@ def test_extremes_of_public_data_are_decoded_and_none_wrong(published, load, sca
     assert wrong(extremes, grown) == 0
 
 
-@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("model", [ExtraTreesClassifier(10, bootstrap=True), ExtraTreesRegressor(10, max_features=2)])
 def test_values_between_the_decimals_of_their_column_are_never_decoded_as_decimals(published, model, seed):
@@ -63,7 +63,6 @@ def test_values_between_the_decimals_of_their_column_are_never_decoded_as_decima
     assert wrong(extremes, grown) == 0
 
 
-@pytest.mark.nightly
 def test_thresholds_of_another_seed_decode_to_nothing(published):
     rows, classes = load_iris(return_X_y=True)
     forest, _ = published(ExtraTreesClassifier(10, max_features=None, random_state=0).fit(rows, classes), rows)

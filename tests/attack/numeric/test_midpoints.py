@@ -14,6 +14,8 @@ from pytest_draft.attack.numeric.midpoints import UNKNOWN, propagate_thresholds
 from pytest_draft.domain import Attribute, Domain, infer
 from pytest_draft.timebox import TimeBox
 
+pytestmark = pytest.mark.nightly
+
 
 @dataclass(frozen=True)
 class Known:
@@ -75,7 +77,6 @@ def awkward_model(random, seed):
     ][random.integers(6)]
 
 
-@pytest.mark.nightly(quick=1)
 @pytest.mark.filterwarnings("ignore:Value for `criterion` 'friedman_mse'", "ignore:.*friedman_mse.*")
 @pytest.mark.parametrize("part", range(2))
 def test_no_certain_value_is_wrong_and_the_truth_is_inside_all_bounds(fitted, part):

@@ -35,6 +35,7 @@ def posed(published):
     return forest, infer(["a", "b", "c"], rows.astype(float)), group_by_occurrences(occurrences(forest))
 
 
+@pytest.mark.nightly
 def test_no_step_of_building_ignores_the_end(posed):
     box, ticks = ticking(1e9)
     build_numeric(*posed, box)

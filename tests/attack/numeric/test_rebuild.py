@@ -21,6 +21,8 @@ from pytest_draft.errors import NotCoveredError
 from pytest_draft.timebox import TimeBox
 from studies.numeric_agreement import filled
 
+pytestmark = pytest.mark.nightly
+
 EFFORT = 0.15
 
 
@@ -71,7 +73,6 @@ def residual_of(problem, rows, labels):
 NAMES = ["bagging", "no bagging", "extra trees", "shallow", "regressor", "coarse regressor"]
 
 
-@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize("name", NAMES)
 def test_status_and_residual_are_those_of_the_rows_that_are_returned(forests, name):
     problem = posed(forests[name])
@@ -91,7 +92,6 @@ def test_status_and_residual_are_those_of_the_rows_that_are_returned(forests, na
 ENOUGH_FOR_A_BEAM = 1.0
 
 
-@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("name", ["bagging", "shallow", "coarse regressor"])
 def test_rows_are_placed_by_a_beam_where_draws_tell_them_apart_and_there_is_time(forests, name):
     problem = posed(forests[name])
@@ -124,7 +124,6 @@ def test_a_beam_keeps_values_and_rows_that_the_adversary_knows(forests):
     assert (found.rows[:, 1] == rows[unknown, 1]).all()
 
 
-@pytest.mark.nightly
 def test_a_shallow_forest_is_met_and_what_its_rows_pass_untested_is_free(forests):
     problem = posed(forests["shallow"])
 
@@ -175,7 +174,6 @@ def test_values_and_rows_that_the_adversary_knows_are_kept(forests):
     assert not found.free[:, [1, 3]].any()
 
 
-@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize("name", ["bagging", "no bagging", "extra trees"])
 def test_a_known_number_is_returned_to_the_last_digit(forests, name):
     rows = people()[0]
@@ -188,7 +186,6 @@ def test_a_known_number_is_returned_to_the_last_digit(forests, name):
     assert (found.consistent[:, 0] == rows[:, 0]).all()
 
 
-@pytest.mark.nightly
 def test_who_knows_a_column_finds_out_what_belongs_to_it(published):
     rows = np.random.default_rng(0).normal(size=(25, 3)).astype(np.float32)
     labels = (rows[:, 0] + rows[:, 1] > 0).astype(int)
@@ -214,7 +211,6 @@ def test_knowing_more_brings_the_rest_closer(forests):
     assert np.abs(helped - rows[some]).mean() < np.abs(alone - rows[some]).mean()
 
 
-@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("name", ["bagging", "extra trees"])
 def test_one_worker_and_two_rebuild_the_same_and_another_seed_does_not(forests, name):
     problem = posed(forests[name])
@@ -276,7 +272,6 @@ def test_a_coarse_regressor_is_searched_within_the_bounds_of_its_targets(forests
     assert (found.labels == 0).all()
 
 
-@pytest.mark.nightly
 def test_more_effort_leaves_less_and_beats_the_median_of_each_column(published):
     rows, labels = load_iris(return_X_y=True)
     rows = rows[::3].astype(np.float32)
@@ -299,7 +294,6 @@ def test_unknown_occurrences_are_refused(forests):
         posed(forests["bagging"], groups)
 
 
-@pytest.mark.nightly
 def test_no_row_is_shown(forests):
     problem = posed(forests["shallow"])
     found = rebuilt(problem)

@@ -15,6 +15,8 @@ from pytest_draft.attack.numeric import replay as module
 from pytest_draft.attack.numeric.replay import Hints, replay
 from pytest_draft.timebox import TimeBox
 
+pytestmark = pytest.mark.nightly
+
 
 def table(kind, seed=0, n_rows=60):
     """Return generated rows and classes: continuous, few decimals, or binary and constant columns among others."""
@@ -56,7 +58,6 @@ FORESTS = {
 }
 
 
-@pytest.mark.nightly(quick=4)
 @pytest.mark.parametrize("name", FORESTS)
 @pytest.mark.parametrize("kind", ["continuous", "decimals", "mixed"])
 def test_what_the_replay_tells_is_what_the_splitter_drew(published, name, kind):

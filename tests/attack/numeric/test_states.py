@@ -25,6 +25,8 @@ from pytest_draft.domain import Attribute, Domain, infer
 from pytest_draft.timebox import TimeBox
 from studies.numeric_agreement import filled, generated
 
+pytestmark = pytest.mark.nightly
+
 
 def numeric(low, high, missing=False):
     return Domain(("c0",), (Attribute("c0", "numeric", (0,), low, high, missing),), "declared")
@@ -207,7 +209,6 @@ def mixed_rows(gaps):
     return rows, domain, random
 
 
-@pytest.mark.nightly(quick=8)
 @pytest.mark.parametrize("gaps", [False, True], ids=["no gaps", "gaps"])
 @pytest.mark.parametrize("name", MODELS)
 def test_states_reach_the_leaves_and_counts_of_their_rows(published, name, gaps):

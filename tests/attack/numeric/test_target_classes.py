@@ -19,6 +19,8 @@ from pytest_draft.domain import infer
 from pytest_draft.knowledge import exchangeable_groups
 from pytest_draft.timebox import TimeBox
 
+pytestmark = pytest.mark.nightly
+
 TARGETS = {
     "two": lambda random, n: random.integers(0, 2, n),
     "ratings": lambda random, n: random.integers(1, 6, n),
@@ -60,7 +62,6 @@ def held_by(draws, leaves, label, n_targets):
     return held
 
 
-@pytest.mark.nightly(quick=20)
 @pytest.mark.parametrize("kind", TARGETS)
 @pytest.mark.parametrize("name", MODELS)
 def test_what_is_known_of_a_leaf_is_what_it_holds(fitted, name, kind):
@@ -160,7 +161,6 @@ def test_no_target_shows():
     assert len(rows) == 60
 
 
-@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("kind", ["ratings", "counts", "one decimal"])
 @pytest.mark.parametrize("n", [60, 150])
 def test_each_row_is_told_its_target_where_the_trees_are_many(fitted, kind, n):

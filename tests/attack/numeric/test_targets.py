@@ -17,6 +17,8 @@ from pytest_draft.attack.numeric.targets import identify_rows
 from pytest_draft.domain import infer
 from pytest_draft.timebox import TimeBox
 
+pytestmark = pytest.mark.nightly
+
 
 def narrowed_by(forest, rows):
     """Return a function from known leaves to bounds; of the rows it takes the domain only."""
@@ -75,7 +77,6 @@ def test_without_bootstrap_each_number_stands_for_one_row(fitted, model):
     assert (agrees(found, leaves).sum(axis=1) == 1).all()
 
 
-@pytest.mark.nightly(quick=5)
 @pytest.mark.parametrize("limits", [{}, {"max_depth": 6}, {"min_samples_leaf": 2}, {"max_leaf_nodes": 30}])
 @pytest.mark.parametrize("kind", ["few", "close", "repeated"])
 def test_equal_targets_and_shared_leaves_are_never_put_wrong(fitted, kind, limits):

@@ -33,6 +33,8 @@ from pytest_draft.errors import InfeasibleError, NotCoveredError, OutOfTimeError
 from pytest_draft.progress import StageClock
 from pytest_draft.timebox import TimeBox
 
+pytestmark = pytest.mark.nightly
+
 MIXED = declared(
     ["x", "y", "z", "old", "children"],
     {
@@ -137,7 +139,6 @@ def exact_posterior(problem, sizes):
     return {rows: mass / total for rows, mass in weight.items()}
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize(("size", "rounding"), [(2, "sum"), (2, "noise"), (None, "sum")])
 def test_sweeps_draw_from_the_exact_posterior(released, size, rounding):
     rows, labels = drawn(TINY, 2, 3)
@@ -156,7 +157,6 @@ def test_sweeps_draw_from_the_exact_posterior(released, size, rounding):
     assert distance < 0.05
 
 
-@pytest.mark.nightly
 def test_counts_and_gains_stay_in_step_with_the_rows(released):
     rows, labels = drawn(MIXED, 30)
     problem = build_noisy(
@@ -175,7 +175,6 @@ def test_counts_and_gains_stay_in_step_with_the_rows(released):
     assert (fresh.labels == chain._mixture.labels).all()
 
 
-@pytest.mark.nightly
 def test_with_hardly_any_noise_the_rows_are_rebuilt(released):
     rows, labels = drawn(MIXED, 20)
     forest = released(MIXED, rows, labels, n_trees=30, depth=5, scale=0.1, rounding="noise")
@@ -221,7 +220,6 @@ def test_a_time_box_that_is_over_gives_no_made_up_rows(released):
         sample_posterior(problem, Search(TimeBox(1e-9)), PARAMETERS)
 
 
-@pytest.mark.nightly
 def test_a_short_time_box_says_that_it_cut_the_search_short(released):
     rows, labels = drawn(MIXED, 60)
     problem = build_noisy(released(MIXED, rows, labels, n_trees=10, depth=4), MIXED, *unknown(MIXED, 60))
@@ -258,7 +256,6 @@ def search_that():
     return made
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("happens", "stage"),
     [
@@ -293,7 +290,6 @@ def test_no_row_is_shown(released):
 # The number of rows
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("rounding", ["sum", "noise"])
 def test_the_number_of_rows_is_found_in_its_interval(released, rounding):
     rows, labels = drawn(MIXED, 60)

@@ -84,6 +84,7 @@ def belief_at(row, score, n_rows=30):
     return joint.sum(axis=1) / joint.sum()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("mechanism", "rounding"), [("laplace", "sum"), ("laplace", "noise"), ("gaussian", "sum")])
 def test_a_score_is_how_much_likelier_the_release_becomes(released, mechanism, rounding):
     rows, labels = people(12)

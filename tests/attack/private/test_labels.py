@@ -112,6 +112,7 @@ def by_permutations(scores, epsilon):
     return found / math.factorial(len(scores))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("scores", [(0,), (4, 4), (5, 2), (0, 0, 0), (3, 1, 2), (7, 7, 0, 6), (1, 0, 3, 3, 2, 0)])
 @pytest.mark.parametrize("epsilon", [0.01, 0.7, 3.0, 20.0])
 def test_label_probabilities_are_those_of_all_orders(scores, epsilon):
@@ -186,6 +187,7 @@ def enumerated(forest, domain, n_rows):
         yield dataset, encoded, chance
 
 
+@pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize("name", INSTANCES)
 def test_the_log_posterior_is_that_of_enumeration(name):
     forest, domain, n_rows = INSTANCES[name]
@@ -200,7 +202,7 @@ def test_the_log_posterior_is_that_of_enumeration(name):
     assert checked == 40
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", INSTANCES)
 def test_sampled_datasets_are_as_frequent_as_their_posterior(name):
     forest, domain, n_rows = INSTANCES[name]

@@ -84,6 +84,7 @@ def test_the_moments_of_wide_noise_are_those_of_its_density(density):
     assert narrow.log_moments(3) == pytest.approx(wide.log_moments(3), abs=5e-3)
 
 
+@pytest.mark.nightly(quick=7)
 @pytest.mark.parametrize(("density", "scale", "rounding"), KINDS)
 def test_the_moments_are_those_of_what_is_drawn(density, scale, rounding):
     noise = CountNoise(density, scale, rounding)
