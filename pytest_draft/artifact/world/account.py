@@ -20,14 +20,13 @@ from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.records import CONTAINERS, Array, Dtype, Global, Items, Mapping, Record
 from pytest_draft.artifact.walking import inside_of, records_in, shortened
 from pytest_draft.artifact.world.contents import (
-    ARROW,
     MASKED,
-    arrow_texts,
     is_generator,
     masked,
     objects_in,
     sparse_shape,
 )
+from pytest_draft.artifact.world.frames import ARROW, arrow_texts
 from pytest_draft.artifact.world.known_classes import PLAIN, TREES_OF_NEIGHBOURS, KnownClass, known_class
 from pytest_draft.artifact.world.unused import unused_in
 from pytest_draft.facts.contents import Place

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -21,7 +20,7 @@ from pytest_draft.artifact.encoder import Transformer
 from pytest_draft.artifact.pickle.arrays import fill_array
 from pytest_draft.artifact.records import Array, Global, Items, Mapping, Record
 from pytest_draft.artifact.walking import inside_of, shortened, walk
-from pytest_draft.artifact.world.frames import table_in
+from pytest_draft.artifact.world.frames import ARROW, arrow_texts, table_in
 from pytest_draft.errors import CorruptArtifactError
 
 SMALL = 32
@@ -46,8 +45,6 @@ _TREE = ("sklearn.tree._tree", "Tree")
 _NODES = ("nodes", "values")
 _GENERATORS = ("numpy.random",)
 MASKED = ("numpy.ma.core", "_mareconstruct")
-ARROW = ("pyarrow.lib", "_restore_array")
-_ARROW_OFFSETS = {"string": "<i4", "large_string": "<i8"}
 _NAMES = "feature_names_in_"
 _CLASSES = "classes_"
 _PARAMETERS = "estimator_params"
@@ -489,29 +486,3 @@ def masked(record: Record) -> object:
     except CorruptArtifactError:
         return record.state
     return array
-
-
-def arrow_texts(record: Record) -> list[object] | None:
-    """Return an array of texts of pyarrow, a missing one as None; None where it is of another form."""
-    try:
-        kind, length, _, offset, (valid, ends, letters) = record.args[0][:5]  # type: ignore[index]
-        limits = np.frombuffer(_buffer(ends), _ARROW_OFFSETS[kind.args[0]])[: length + 1]
-        if offset != 0 or len(limits) != length + 1 or limits[0] != 0 or (np.diff(limits) < 0).any():
-            return None
-        content = bytes(_buffer(letters))
-        texts: list[object] = [content[a:b].decode() for a, b in pairwise(limits.tolist())]
-        if valid is not None:
-            bits = np.unpackbits(np.frombuffer(_buffer(valid), np.uint8), bitorder="little")[:length].tolist()
-            texts = [text if bit else None for text, bit in zip(texts, bits, strict=True)]
-    except (TypeError, ValueError, KeyError, IndexError, AttributeError):
-        return None
-    return texts
-
-
-def _buffer(record: object) -> memoryview:
-    """Return the bytes of ``pyarrow.lib.py_buffer``."""
-    while isinstance(record, Record) and record.args:
-        record = record.args[0]
-    if not isinstance(record, (bytes, bytearray, memoryview)):
-        raise TypeError
-    return memoryview(record)
