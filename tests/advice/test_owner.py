@@ -94,6 +94,7 @@ def _boosters():
     yield "catboost", "CatBoostRegressor", {"iterations": 7, "depth": 3}, "model.cbm", {"iterations": 7, "depth": 3}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("library", "kind", "given", "name", "kept"), list(_boosters()), ids=lambda v: str(v)[:20])
 def test_a_boosters_own_file_is_read_and_written(tmp_path, table, monkeypatch, library, kind, given, name, kept):
     monkeypatch.chdir(tmp_path)

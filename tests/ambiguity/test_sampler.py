@@ -30,6 +30,8 @@ from pytest_draft.timebox import TimeBox
 from studies.files import through_file
 from studies.ideal import generated
 
+pytestmark = pytest.mark.nightly
+
 BOX = TimeBox(1e9)  # begins when tests are collected
 GO_ON, STOP = np.zeros(1, dtype=np.uint8), np.ones(1, dtype=np.uint8)
 

@@ -30,6 +30,8 @@ from pytest_draft.domain import infer
 from pytest_draft.hardening.model import hardened
 from studies.files import through_file
 
+pytestmark = pytest.mark.nightly
+
 MODELS = {
     "forest": (RandomForestClassifier, {"n_estimators": 5}),
     "shallow forest": (RandomForestClassifier, {"n_estimators": 6, "max_depth": 2}),

@@ -67,7 +67,7 @@ def test_numbers_that_people_choose_are_tried_once_each():
     assert np.isin([0, 42, 123456, 20240131, 31122029, 1234567890, 2**31 - 1, 2**32 - 1], numbers).all()
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("model", "level"),
     [

@@ -31,6 +31,8 @@ from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.knowledge import exchangeable_groups
 from pytest_draft.timebox import TimeBox
 
+pytestmark = pytest.mark.nightly
+
 COLUMNS = tuple(f"c{index}" for index in range(7))
 N_ROWS = 40
 

@@ -14,6 +14,8 @@ from pytest_draft.evaluate.identity import identify_granted, identify_in_order
 from pytest_draft.timebox import TimeBox
 from studies.files import through_file
 
+pytestmark = pytest.mark.nightly
+
 
 @pytest.fixture(scope="module")
 def told():

@@ -338,7 +338,7 @@ def test_another_sample_of_the_rows_says_about_the_same(tmp_path, monkeypatch):
     assert in_order(figures(inputs, 1)) != in_order(figures(inputs, 2))
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("known", [(0,), (1, 2), (0, 1, 3)])
 def test_whoever_knows_more_columns_gets_no_less_of_the_others(tmp_path, known):
     inputs = of(tmp_path, "small forest")
@@ -391,7 +391,7 @@ class Ending(TimeBox):
         yield np.ones(1, dtype=np.uint8)
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["small forest", "missing values", "regression"])
 def test_that_the_time_ended_the_count_of_datasets_is_known(name, tmp_path):
     inputs = of(tmp_path, name)

@@ -93,6 +93,7 @@ def test_the_median_guess_is_the_lower_one_of_two_the_commonest_of_a_group_and_m
     assert median_baseline(truth, domain, encoded_weights(domain)).error == pytest.approx(error)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("known", [(), (0,), (2,), (0, 2)])
 def test_no_matching_of_the_median_guess_costs_less_than_the_baseline_says(known):
     truth, weights = DOMAIN.uniform(30, np.random.default_rng(3)), encoded_weights(DOMAIN, known)

@@ -65,6 +65,7 @@ def test_without_the_option_nothing_is_kept_or_used(project, judge):
     assert project.result()["cached"] is False
 
 
+@pytest.mark.nightly
 def test_what_is_kept_is_judged_anew_by_another_policy(project, judge):
     judge()
     assert judge(most=39) == 0

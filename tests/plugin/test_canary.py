@@ -54,6 +54,7 @@ def nothing_leaks(project):
     return check
 
 
+@pytest.mark.nightly
 def test_no_value_is_shown_when_the_rows_are_rebuilt(project, planted, nothing_leaks):
     result = project.judge("other.joblib", *LOUD, data="other.csv")
     result.assert_outcomes(failed=5, passed=2)

@@ -305,6 +305,7 @@ def test_a_local_cluster_is_started_and_ended(project):
     assert examining(os.getpid()) == [] or not any("spawn_main" in " ".join(one.cmdline()) for one in left)
 
 
+@pytest.mark.nightly
 def test_a_scheduler_that_cannot_be_reached_is_one_line(project, monkeypatch, one_line_error):
     monkeypatch.setattr(controller, "CONNECT_SECONDS", 0.5)
     line = one_line_error(judge(project, "shallow.joblib", "tcp://127.0.0.1:1"))

@@ -220,6 +220,7 @@ def test_what_is_no_report_is_a_usage_error(project, one_line_error, content, me
     assert "give a report that --draft-report=json has written" in error
 
 
+@pytest.mark.nightly
 def test_a_report_that_was_changed_is_a_usage_error(project, judge, earlier, one_line_error):
     report = earlier("leaking.joblib")
     report["results"][0]["metrics"]["perfect_rows"] = 40_000

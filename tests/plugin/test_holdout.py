@@ -46,6 +46,7 @@ def test_a_forest_that_tells_little_has_a_larger_p_value(project, others):
     assert project.result()["metrics"]["leak_rank"] > 1 / 101
 
 
+@pytest.mark.nightly
 def test_the_holdout_is_named_by_its_hash_and_listed_with_its_unused_columns(project, others):
     project.judge("leaking.joblib", others)
     assert project.result()["holdout"] == {

@@ -137,7 +137,7 @@ def test_two_hooks_add_to_one_object(project, judge):
     assert project.report()["extra"] == {"one": 1, "two": 2}
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "lines",
     [

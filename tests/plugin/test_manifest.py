@@ -123,6 +123,7 @@ def test_an_address_and_k_select_and_the_rest_is_told_as_not_run(project, regist
     assert "there is no check 'perfect-rows'; known are: singled-out-rows[artifact]" in "".join(run.errlines)
 
 
+@pytest.mark.nightly
 def test_the_ini_file_can_name_the_manifest_and_the_command_line_wins(project, registry):
     registry()
     project.write("pytest.ini", "[pytest]\ndraft_manifest = registry/registry.toml\n")

@@ -167,6 +167,7 @@ def test_a_marked_test_fails_when_its_outcome_is_inconclusive(project, other):
     assert project.report()["verdict"] == "inconclusive"
 
 
+@pytest.mark.nightly
 def test_a_policy_can_allow_a_marked_test_to_be_inconclusive_but_never_to_fail(project, policy):
     project.configure()
     project.write("ours.toml", policy(0.0, top="allow_inconclusive = true"))

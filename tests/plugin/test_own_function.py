@@ -61,7 +61,7 @@ BODIES = {
 }
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
 def test_a_function_of_the_project_returns_the_training_data(project, judge, body):
     judge(body).assert_outcomes(failed=1)

@@ -86,6 +86,7 @@ def test_a_model_that_is_no_supported_forest_is_refused(project, refused, rows, 
     assert type(model).__name__ in refused("other.joblib", data="other.csv")
 
 
+@pytest.mark.nightly
 def test_data_without_a_column_of_the_forest_are_refused_with_its_name(project, refused, rows):
     rows.drop(columns="c3").to_csv(project.path / "narrow.csv", index=False)
     assert "'c3'" in refused("leaking.joblib", data="narrow.csv")

@@ -10,6 +10,8 @@ from pyarrow import parquet
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
 
+pytestmark = pytest.mark.nightly
+
 POLICY = 'schema_version = 1\nname = "ours"\n[rules.perfect-rows]\nmax_perfect_rows = 20\n'
 SPLIT = "test_size=0.2, random_state=42, stratify"
 

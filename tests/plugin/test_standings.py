@@ -68,7 +68,7 @@ def test_an_inconclusive_check_that_the_policy_allows_is_no_pass_either(project,
     assert run.parseoutcomes() == {"inconclusive": 1}
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("processes", ["-n0", "-n2"])
 def test_an_inconclusive_check_that_stops_is_a_category_of_its_own_and_no_red_failure(project, processes):
     report = "--junitxml=junit.xml"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("forest", ["leaking.joblib", "bagged.joblib"])
 def test_other_rows_are_inconclusive_and_said_to_be_others(project, forest):
     result = project.judge(forest, data="strangers.csv")

@@ -213,6 +213,7 @@ def test_the_same_seed_gives_the_same_datasets_and_effort_on_any_number_of_worke
     assert boxes[0].meter.spent > 0
 
 
+@pytest.mark.nightly
 def test_another_seed_gives_other_samples():
     toy = Toy.of(3, 12, 2, 2)
     assert not np.array_equal(toy.find(0).samples, toy.find(1).samples)

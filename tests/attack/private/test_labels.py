@@ -335,6 +335,7 @@ def test_rows_outside_the_domain_have_no_posterior():
     assert labels_log_posterior(forest_of(*STUMPS), TWO, rows, np.array([0]), None) == -math.inf
 
 
+@pytest.mark.nightly
 def test_trees_share_what_their_labels_tell_of_the_population():
     # All trees but the last say that a one in the first column goes with class 0; the last one doesn't test it.
     told = [tree([(0, 0.5), 1, 0], 2) for _ in range(12)]
