@@ -179,7 +179,6 @@ REFUSALS = {
 
 
 @pytest.mark.nightly
-@pytest.mark.nightly
 @pytest.mark.parametrize("domain", REFUSALS)
 def test_a_refused_domain_tells_nothing_of_one_person(project, nothing_of_one_person, domain):
     table = planted().drop(columns="town")
