@@ -13,7 +13,7 @@ from pytest_draft.attack.boosted.rebuild import rebuild_boosted
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
-from pytest_draft.errors import DataError, InfeasibleError, NotCoveredError
+from pytest_draft.errors import DataError, InfeasibleError, NotCoveredError, OutOfTimeError
 from pytest_draft.evaluate.identity import identify_boosted
 from pytest_draft.examine.attack import Attack, Shortfall, off_by
 from pytest_draft.examine.informed import InformedAttack
@@ -128,6 +128,24 @@ class RowNumbersAlone(_Boosted):
             "whoever uses them gets closer"
         )
         return replace(found, reasons=(*found.reasons, unused))
+
+
+class Unsearched(_Boosted):
+    """No attack: what is measured of the file is what somebody gets who knows all other rows.
+
+    Parameters
+    ----------
+    why : str
+        Why no rows are searched for.
+    """
+
+    def __init__(self, inputs: Inputs, search: Search, why: str) -> None:
+        super().__init__(inputs)
+        self._why = f"{why}: whoever does gets closer"
+
+    def rebuild(self, search: Search) -> Reconstruction:
+        """Say that there is none."""
+        raise OutOfTimeError(self._why)
 
 
 class BoostedAttack(_Boosted):
