@@ -90,6 +90,14 @@ def of_xgboost(seed: int, share: float, skipped: int, n_trees: int, labels: IntA
     return np.asarray(chances < share)
 
 
+def of_exact_xgboost(seed: int, share: float, skipped: int, n_trees: int, labels: IntArray) -> BoolArray:
+    """Return the draws of XGBoost with ``tree_method`` *exact*: two numbers of its generator for each row."""
+    n_rows, random = len(labels), RandomState(seed)
+    random.randint(0, 2**32, size=skipped, dtype=np.uint32)
+    low, high = random.randint(0, 2**32, size=(n_trees, n_rows, 2), dtype=np.uint32).astype(np.float64).T
+    return np.asarray(((low + high * 2.0**32) / 2.0**64 < share).T)
+
+
 def _powers(number: int) -> list[int]:
     """Return so many powers of the factor of XGBoost's generator, from the first on."""
     found, power = [], 1
