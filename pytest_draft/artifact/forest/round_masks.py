@@ -90,12 +90,12 @@ def of_xgboost(seed: int, share: float, skipped: int, n_trees: int, labels: IntA
     return np.asarray(chances < share)
 
 
-def of_exact_xgboost(seed: int, share: float, skipped: int, n_trees: int, labels: IntArray) -> BoolArray:
-    """Return the draws of XGBoost with ``tree_method`` *exact*: two numbers of its generator for each row."""
-    n_rows, random = len(labels), RandomState(seed)
-    random.randint(0, 2**32, size=skipped, dtype=np.uint32)
-    low, high = random.randint(0, 2**32, size=(n_trees, n_rows, 2), dtype=np.uint32).astype(np.float64).T
-    return np.asarray(((low + high * 2.0**32) / 2.0**64 < share).T)
+def of_exact_xgboost(seed: int, share: float, n_trees: int, labels: IntArray) -> BoolArray:
+    """Return the draws of XGBoost with ``tree_method`` *exact*: two numbers for each row, and one after each tree."""
+    n_rows = len(labels)
+    numbers = RandomState(seed).randint(0, 2**32, size=(n_trees, 2 * n_rows + 1), dtype=np.uint32).astype(np.float64)
+    low, high = numbers[:, 0:-1:2], numbers[:, 1:-1:2]
+    return np.asarray((low + high * 2.0**32) / 2.0**64 < share)
 
 
 def _powers(number: int) -> list[int]:

@@ -247,7 +247,7 @@ def _draws(config: object, share: float, n_trees: int) -> RoundDraws:
     rules: tuple[Replay, ...] = ()
     if seed is not None:
         rules = tuple(partial(of_xgboost, seed, share, skipped, n_trees) for skipped in (1, 0))
-        rules += tuple(partial(of_exact_xgboost, seed, share, skipped, n_trees) for skipped in (1, 0))
+        rules += (partial(of_exact_xgboost, seed, share, n_trees),)
     return RoundDraws(rows="without replacement", replays=rules)
 
 
