@@ -14,7 +14,7 @@ from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray, Row
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.forest.draws import Draws
 from pytest_draft.artifact.forest.nodes import ForestNodes
-from pytest_draft.artifact.forest.observations import DRAWS, Answers, BoostedSums, ClassCounts, RowNumbers
+from pytest_draft.artifact.forest.observations import Answers, BoostedSums, ClassCounts, RowNumbers
 from pytest_draft.attack.boosted.staged import Stage, drawn_rows, missed
 from pytest_draft.attack.descent import leaf_positions, sent_down
 from pytest_draft.attack.fractions.likelihood import rows_drawn
@@ -74,7 +74,7 @@ def _counted_by(forest: Forest, rows: Rows, labels: IntArray, timebox: TimeBox |
 
         if missed(forest, columns, labels, watch=count):
             return None
-        known = forest if said.unknown == DRAWS else replace(forest, draws=Draws())
+        known = forest if drawn is None and forest.draws.drawn else replace(forest, draws=Draws())
         return replace(_counted(known, counts, len(rows)), gaps=_gaps(forest))
     if not isinstance(said, Answers):
         raise ValueError("this forest holds counts")

@@ -20,7 +20,7 @@ import numpy as np
 from pytest_draft.ambiguity.counted import counted_by
 from pytest_draft.arrays import IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.forest.observations import DRAWS, BoostedSums
+from pytest_draft.artifact.forest.observations import BoostedSums
 from pytest_draft.artifact.forest.occurrences import occurrences
 from pytest_draft.artifact.rules.rule_list import RuleList
 from pytest_draft.attack.boosted.counted import row_numbers
@@ -142,8 +142,8 @@ def with_numbers(forest: Forest, data: TrainingData | None, timebox: TimeBox) ->
     """
     if not isinstance(forest.observation, BoostedSums):
         return forest
-    counted, said = None, forest.observation
-    if said.unknown == DRAWS:  # all rows that reach a leaf are more than it drew
+    counted = None
+    if forest.draws.drawn:  # all rows that reach a leaf are more than it drew
         return row_numbers(forest)
     with suppress(OutOfTimeError):
         counted = None if data is None else counted_by(forest, data.rows, data.labels, timebox)

@@ -97,8 +97,8 @@ class SideSearches:
                 counted = counted_by(forest, data.rows, data.labels, box)
                 if counted is None:
                     raise NotCoveredError(OTHER_ROWS)
-                if forest.observation.unknown is None or (forest.observation.counted and not forest.draws.drawn):
-                    drawn = drawn_rows(forest)
+                drawn, said = drawn_rows(forest), forest.observation
+                if said.unknown is None or (said.counted and (drawn is not None or not forest.draws.drawn)):
                     times = np.ones((forest.n_trees, data.n_rows), dtype=np.int64) if drawn is None else 1 * drawn
                     forest = counted
             if times is None and forest.observation.exact and not forest.draws.drawn:

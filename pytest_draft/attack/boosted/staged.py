@@ -143,12 +143,12 @@ def with_amounts(forest: Forest, columns: NDArray[np.floating[Any]], label: IntA
         As in `missed`.
     """
     said, draws = boosted(forest), forest.draws
-    if isinstance(draws, RoundDraws) and said.unknown == DRAWS:
+    if isinstance(draws, RoundDraws) and (said.unknown == DRAWS or said.counted):
         for replay in draws.replays:
             known = replace(
                 forest,
                 draws=replace(draws, of_trees=replay(label)),
-                observation=replace(said, unknown=None),
+                observation=replace(said, unknown=None if said.unknown == DRAWS else said.unknown),
                 n_samples=len(label),
             )
             if not missed(known, columns, label):
