@@ -370,9 +370,7 @@ class _Equations:
         Trees in which what nobody uses does not follow from the rest.
     """
 
-    def __init__(
-        self, forest: Forest, leaves: list[_Leaves], parameters: Fields, class_weight: ClassWeight
-    ) -> None:
+    def __init__(self, forest: Forest, leaves: list[_Leaves], parameters: Fields, class_weight: ClassWeight) -> None:
         self._forest = forest
         self._leaves = leaves
         said = forest.observation
@@ -522,23 +520,24 @@ class _Equations:
     def _first_round_holds(self, trees: list[Tree], base: FloatArray, steps: list[FloatArray]) -> bool:
         """Return whether the first round says the same of its rows' hessians and classes as its numbers of rows."""
         p, hessian = sensitivities(self._said.loss, base)
-        share, self.not_covered = 1 / (1 + math.exp(-base[0])), None
-        two = tuple(float(one[0]) for one in self._weights_by(np.array([share])))
-        each = self._class_weight if isinstance(self._class_weight, tuple) else two
+        self.not_covered, each = None, self._class_weight
+        if each == "unbalanced":
+            each = tuple(float(one[0]) for one in self._weights_by(p[:1]))
         for t in range(self._n_scores):
             tree, own = trees[t], self._leaves[t]
             if len(own.hessian) == 1:
                 continue
             rows = tree.n_distinct[tree.leaves].astype(np.float64)
             weight, room = own.hessian / (float(hessian[t]) * self._factor), 1e-5 * own.hessian + _DOUBLE
-            if self._class_weight is None and (
-                np.abs(own.hessian - rows * float(hessian[t]) * self._factor) > room
-            ).any():
+            if (
+                self._class_weight is None
+                and (np.abs(own.hessian - rows * float(hessian[t]) * self._factor) > room).any()
+            ):
                 return False
             if self._forest.classes is None:
                 continue
             gradient = -steps[t] / self._rate * (own.hessian + self._l2)
-            own_weight = each[1 if self._n_scores == 1 else t] if self._class_weight not in (None, "balanced") else 1.0
+            own_weight = each[1 if self._n_scores == 1 else t] if isinstance(each, tuple) else 1.0
             of_class = ((rows if self._class_weight is None else weight) * p[t] - gradient) / own_weight
             off = 1e-4 + np.maximum(rows, weight) * 1e-6 + np.abs(gradient) * (2 * self._rate_off + _SINGLE)
             if self._class_weight == "balanced":
@@ -551,7 +550,7 @@ class _Equations:
             if wrong:
                 self.not_covered = _VALUES
                 return True
-            if self._class_weight is not None and self._n_scores == 1:
+            if isinstance(each, tuple) and self._n_scores == 1:
                 others = (weight - of_class * each[1]) / each[0]
                 if (np.abs(others + of_class - rows) > 1e-4 + 1e-5 * weight).any():
                     return False

@@ -286,7 +286,7 @@ class _Reader:
         given = self._estimator.parameters().get("class_weight")
         if given is None or self._classes is None:
             return None
-        return class_weight_of(given, self._classes)
+        return class_weight_of(given, range(len(self._classes)))  # it numbers classes before it weighs them
 
     def _statements(self, forest: list[Nodes], stored: list[AnyArray], scores: FloatArray) -> tuple[Statements, ...]:
         """Return what each tree says; `scores` is how far from 0 a score can be before it."""

@@ -108,7 +108,9 @@ class _Reader:
         observation = BoostedSums(loss=self._loss, base=base, statements=said, counted=counted, unknown=unknown)
         best = counted and why is None and all(tree.get("splitter") == "best" for tree in inner)
         parameters = self._estimator.parameters() | ({"splitter": "best"} if best else {})
-        return read_boosted(self._estimator, trees, self._classes, observation, parameters, why, draws=draws), self._parts
+        return read_boosted(
+            self._estimator, trees, self._classes, observation, parameters, why, draws=draws
+        ), self._parts
 
     # Trees
 

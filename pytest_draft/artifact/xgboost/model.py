@@ -186,7 +186,11 @@ def booster_of(  # noqa: PLR0915
         classes=tuple(classes) if classes is not None and name.startswith(_CLASSIFIED) else None,
         observation=BoostedSums(
             **{"loss": loss, "base": base, "statements": statements, "single": True, "counted": is_counted},
-            **{"in_parallel": max(1, in_parallel), "unknown": unknown, "class_weight": None if weights else class_weight},
+            **{
+                "in_parallel": max(1, in_parallel),
+                "unknown": unknown,
+                "class_weight": None if weights else class_weight,
+            },
             weighed=True,
         ),
         draws=draws,

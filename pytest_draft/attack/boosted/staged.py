@@ -108,7 +108,9 @@ def missed(
         there = np.ones(len(label)) if drawn is None else drawn[stage.tree].astype(np.float64)
         if said.counted:
             number = np.rint(at_nodes(tree.left, tree.right, stage.leaf, there))
-            n_missed += int((number < tree.n_distinct if forest.draws.drawn and drawn is None else number != tree.n_distinct).sum())
+            n_missed += int(
+                (number < tree.n_distinct if forest.draws.drawn and drawn is None else number != tree.n_distinct).sum()
+            )
         of_row = np.stack([np.ones(len(label)), gradient, stage.hessian, gradient**2])
         of_row = of_row * there if each is None else of_row * (there * each)
         if can_be_less is None:
