@@ -21,7 +21,7 @@ from pytest_draft.ambiguity.counted import OTHER_ROWS, also_moved, counted_by, s
 from pytest_draft.arrays import IntArray
 from pytest_draft.artifact.forest.observations import Answers, BoostedSums
 from pytest_draft.artifact.forest.occurrences import lacks_seeds
-from pytest_draft.attack.boosted.staged import drawn_rows
+from pytest_draft.attack.boosted.staged import known_amounts
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.numeric.problem import is_numeric
@@ -97,10 +97,8 @@ class SideSearches:
                 counted = counted_by(forest, data.rows, data.labels, box)
                 if counted is None:
                     raise NotCoveredError(OTHER_ROWS)
-                drawn, said = drawn_rows(forest), forest.observation
-                if said.unknown is None or (said.counted and (drawn is not None or not forest.draws.drawn)):
-                    times = np.ones((forest.n_trees, data.n_rows), dtype=np.int64) if drawn is None else 1 * drawn
-                    forest = counted
+                times = known_amounts(forest, data.n_rows)
+                forest = forest if times is None else counted
             if times is None and forest.observation.exact and not forest.draws.drawn:
                 raise NotCoveredError(OTHER_ROWS)
             if times is None:

@@ -397,9 +397,10 @@ class _Equations:
         """Return the forest with its statements and without the base in its values; as it was where not covered."""
         if not 0 < self._rate < np.inf or not 0 <= self._l2 < np.inf:
             raise CorruptArtifactError("its learning rate or lambda_l2 is out of range")
-        for base in (*(() if self._both else self._bases()), None):
-            if base is None:
-                base, self._unknown, self._class_weight = self._average(), WEIGHTS, None
+        for found in (*(() if self._both else self._bases()), None):
+            if found is None:
+                self._unknown, self._class_weight = WEIGHTS, None
+            base = self._average() if found is None else found
             trees = [self._without(tree, base[t]) for t, tree in enumerate(self._forest.trees[: self._n_scores])]
             trees += self._forest.trees[self._n_scores :]
             steps = [tree.value[tree.leaves, 0] for tree in trees]
@@ -457,7 +458,7 @@ class _Equations:
     def _bases_of_means(self, means: FloatArray) -> Iterator[FloatArray]:
         """Yield the scores that whole numbers of rows of each class give, nearest to those in the first trees."""
         n_rows, loss = self._forest.trees[0].n_distinct[0], self._said.loss
-        each = np.array(self._class_weight or (1.0,) * self._forest.n_classes)  # type: ignore[arg-type]
+        each = np.array(self._class_weight or (1.0,) * self._forest.n_classes)
         shares = 1 / (1 + np.exp(-means)) if loss == "logistic" else np.exp(np.minimum(means, 0))
         part = np.append(1 - shares, shares) if loss == "logistic" else shares
         of_class = np.rint(n_rows * (part / each) / (part / each).sum())
@@ -498,14 +499,15 @@ class _Equations:
                 continue
             off = math.sqrt(max(0.25 - float(own.hessian.sum() / rows.sum()) / self._factor, 0.0))
             known, logistic = [], self._said.loss == "logistic"
-            for p in {0.5 - off, 0.5 + off}:
-                p = min(max(p, 1e-12), 1 - 1e-12)
+            for start in {0.5 - off, 0.5 + off}:
+                p = min(max(start, 1e-12), 1 - 1e-12)
                 per_step = (own.hessian + self._l2) / self._rate
                 of_class = np.rint(rows * p + (value - _link(p, logistic)) * per_step)
                 for _ in range(_NEWTON):
                     miss = rows * p + (value - _link(p, logistic)) * per_step - of_class
                     slope = rows - per_step / (p * (1 - p) if logistic else p)
-                    p = min(max(p - float((miss * slope).sum() / (slope**2).sum()), 1e-12), 1 - 1e-12)
+                    p -= float((miss * slope).sum() / (slope**2).sum())
+                    p = min(max(p, 1e-12), 1 - 1e-12)
                 known.append(_link(p, logistic))
             found.append(sorted(known, key=lambda base: abs(base - mean)))
         yield from (np.array(base) for base in itertools.islice(itertools.product(*found), _MOST_BASES))

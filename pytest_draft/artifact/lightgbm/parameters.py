@@ -74,8 +74,8 @@ def draws_of(parameters: Fields, loss: Loss, n_trees: int, per_round: int) -> Dr
     replays: tuple[Replay, ...] = ()
     names = ("bagging_seed", "bagging_freq", "bagging_fraction", "neg_bagging_fraction", "pos_bagging_fraction")
     with suppress(ValueError):
-        seed, every, share, *by_class = (float(parameters.get(name, "1")) for name in names)
-        shares = tuple(by_class) if loss == "logistic" and by_class != [1, 1] else (share, share)
+        seed, every, share, of_zero, of_one = (float(parameters.get(name, "1")) for name in names)
+        shares = (of_zero, of_one) if loss == "logistic" and min(of_zero, of_one) < 1 else (share, share)
         if seed.is_integer() and 0 <= seed < 2**31 and every.is_integer() and every >= 1:
             replays = (partial(of_lightgbm, int(seed), shares, int(every), n_trees, per_round),)
     return RoundDraws(rows="without replacement", replays=replays)

@@ -136,8 +136,12 @@ class _Reader:
         weighted = self._estimator.get("_fitted_with_sw") not in (None, False)
         unknown = WEIGHTS if weighted and self._class_weight is None else None
         observation = BoostedSums(
-            **{"loss": self._loss, "base": base, "statements": said, "counted": counted},
-            **{"class_weight": self._class_weight, "unknown": unknown},
+            loss=self._loss,
+            base=base,
+            statements=said,
+            counted=counted,
+            class_weight=self._class_weight,
+            unknown=unknown,
         )
         held_back = None if why is not None else self._held_back(int(trees[0].n_distinct[0]) if counted else None)
         parameters = self._estimator.parameters()

@@ -30,7 +30,7 @@ from pytest_draft.artifact.xgboost.settings import (
     tree_settings,
     unusual,
 )
-from pytest_draft.artifact.xgboost.sums import Link, base_score, counted_in, statements_of, statements_of_values
+from pytest_draft.artifact.xgboost.sums import Link, Ways, base_score, counted_in, statements_of, statements_of_values
 from pytest_draft.artifact.xgboost.trees import read_tree
 from pytest_draft.artifact.xgboost.unread import unlike_sums, unread
 from pytest_draft.errors import ArtifactTooBigError, CorruptArtifactError, UnsupportedArtifactError, one_line
@@ -153,8 +153,9 @@ def booster_of(  # noqa: PLR0915
     rates = stated_rates(settings) if is_bare else rates_of(trees, limit or np.inf, stated_rates(settings))
     share, scale = share_drawn(settings), _scale(objective)
     class_weight = (1.0, single(scale)) if scale != 1 and loss == "logistic" else None
-    ways = {"in_parallel": in_parallel, "drawn": share, "of_class_one": scale if class_weight else 1.0}
-    counted = counted_in(trees, n_scores, loss, base, factor, rates, **ways)
+    of_class_one = scale if class_weight else 1.0
+    ways = Ways(n_scores, max(1, in_parallel), share, of_class_one)
+    counted = counted_in(trees, ways, loss, base, factor, rates)
     reasons = [not_covered, *_refused(parts, objective, name)]
     reasons += unusual(config, settings, poisson=loss == "poisson")
     if is_bare and (rates is None or loss in ("squared", "poisson")):
@@ -185,13 +186,15 @@ def booster_of(  # noqa: PLR0915
         feature_names=_names(parts.learner.get("feature_names"), n_features),
         classes=tuple(classes) if classes is not None and name.startswith(_CLASSIFIED) else None,
         observation=BoostedSums(
-            **{"loss": loss, "base": base, "statements": statements, "single": True, "counted": is_counted},
-            **{
-                "in_parallel": max(1, in_parallel),
-                "unknown": unknown,
-                "class_weight": None if weights else class_weight,
-            },
+            loss=loss,
+            base=base,
+            statements=statements,
+            single=True,
+            counted=is_counted,
             weighed=True,
+            in_parallel=max(1, in_parallel),
+            class_weight=None if weights else class_weight,
+            unknown=unknown,
         ),
         draws=draws,
         n_samples=counted.n_rows if once else None,

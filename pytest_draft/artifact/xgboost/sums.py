@@ -30,6 +30,19 @@ _ULPS = 2.0
 """How many times the rounding of a number near 1 a row's gradient or hessian can be off."""
 
 
+@dataclass(frozen=True)
+class Ways:
+    """How trees were trained."""
+
+    n_scores: int
+    in_parallel: int
+    """Trees that each round adds to each score."""
+    drawn: float
+    """Share of the rows that each tree draws."""
+    of_class_one: float
+    """Weight of each row of the second of two classes."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Counted:
     """What the first trees say of numbers of rows."""
@@ -75,16 +88,7 @@ def base_score(written: str, n_scores: int, link: Link, version: tuple[int, ...]
 
 
 def counted_in(
-    trees: Sequence[XGBoostTree],
-    n_scores: int,
-    loss: Loss,
-    base: FloatArray,
-    factor: float,
-    rates: Rates | None,
-    *,
-    in_parallel: int = 1,
-    drawn: float = 1.0,
-    of_class_one: float = 1.0,
+    trees: Sequence[XGBoostTree], ways: Ways, loss: Loss, base: FloatArray, factor: float, rates: Rates | None
 ) -> Counted:
     """Count the rows of nodes where all rows have one hessian: in the first round, and by squared errors always.
 
@@ -94,17 +98,11 @@ def counted_in(
         What XGBoost multiplies hessians by.
     rates : Rates or None
         To count the rows of a class, too; None where they are not known.
-    in_parallel : int
-        Trees that each round adds to each score.
-    drawn : float
-        Share of the rows that each tree draws.
-    of_class_one : float
-        Weight of each row of the second of two classes.
     """
     first, hessian = sensitivities(loss, base)
-    is_whole, roots, filled = True, [], []
-    for index, tree in enumerate(trees if loss == "squared" else trees[: n_scores * in_parallel]):
-        k = index // in_parallel % n_scores
+    is_whole, roots, filled, of_class_one = True, [], [], ways.of_class_one
+    for index, tree in enumerate(trees if loss == "squared" else trees[: ways.n_scores * ways.in_parallel]):
+        k = index // ways.in_parallel % ways.n_scores
         count = tree.hessian / (factor * hessian[k])
         error = count * (SINGLE if loss == "squared" else 8 * SINGLE)
         if of_class_one == 1:
@@ -121,11 +119,11 @@ def counted_in(
     if loss == "squared":
         is_whole &= all(map(_adds_up, filled))
     about, error_of_root = roots[0]
-    if drawn == 1:
+    if ways.drawn == 1:
         is_whole &= all(abs(one - about) <= max(0.5, 2 * error_of_root) for one, _ in roots)
     scale = float(np.abs(base).max()) + sum(float(np.abs(tree.tree.value).max()) for tree in trees)
     n_rows = round(about) if is_whole and error_of_root <= _WHOLE else None
-    return Counted(is_whole, n_rows, about / drawn, filled, scale)
+    return Counted(is_whole, n_rows, about / ways.drawn, filled, scale)
 
 
 def gradients(tree: XGBoostTree, rates: Rates) -> tuple[FloatArray, FloatArray]:

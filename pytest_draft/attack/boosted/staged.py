@@ -133,6 +133,14 @@ def drawn_rows(forest: Forest) -> BoolArray | None:
     return forest.draws.of_trees if isinstance(forest.draws, RoundDraws) else None
 
 
+def known_amounts(forest: Forest, n_rows: int) -> IntArray | None:
+    """Return how often each tree saw each row, shape (n_trees, n_rows); None where its leaves do not tell whose."""
+    said, drawn = boosted(forest), drawn_rows(forest)
+    if said.unknown is not None and (not said.counted or (drawn is None and forest.draws.drawn)):
+        return None
+    return np.ones((forest.n_trees, n_rows), dtype=np.int64) if drawn is None else drawn.astype(np.int64)
+
+
 def with_amounts(forest: Forest, columns: NDArray[np.floating[Any]], label: IntArray) -> Forest:
     """Return a boosted forest with what all of its rows tell of how much each adds to its sums.
 
@@ -162,7 +170,7 @@ def with_amounts(forest: Forest, columns: NDArray[np.floating[Any]], label: IntA
 
 
 def _reach(tree: Tree, own: Statements, leaf: Int32Array, of_row: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return between what the sum of each statement lies, whichever rows add to it; `of_row` is of shape (4, n_rows)."""
+    """Return between what each statement's sum lies, whichever rows add to it; `of_row` is of shape (4, n_rows)."""
     low, high = np.zeros((2, len(own.node)))
     parent, inner = np.full(tree.n_nodes, -1), np.flatnonzero(tree.left >= 0)
     parent[tree.left[inner]] = parent[tree.right[inner]] = inner

@@ -232,8 +232,8 @@ class NewtonSteps:
 
 
 ClassWeight = tuple[float, ...] | Literal["balanced", "unbalanced"] | None
-"""Weights by class: of the classes in their order; as many rows of each class (*balanced*, n / (classes * rows of one));
-or the rarer of two as if there were as many as of the other (*unbalanced*).
+"""Weights by class: of the classes in their order; so that all weigh alike (*balanced*, n / (classes * rows of one));
+or so that the rarer of two weighs as much as the other, whose rows weigh 1 (*unbalanced*).
 """
 
 DRAWS, WEIGHTS = "which rows each tree drew", "the weights of rows"
