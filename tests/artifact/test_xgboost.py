@@ -10,8 +10,8 @@ import pytest
 
 from profiles import examples
 from pytest_draft.artifact import read
-from pytest_draft.artifact.forest.observations import WEIGHTS
 from pytest_draft.artifact.budget import DEFAULT_LIMITS, Budget
+from pytest_draft.artifact.forest.observations import WEIGHTS
 from pytest_draft.artifact.xgboost.ubjson import decode
 from pytest_draft.attack.boosted.staged import missed
 from pytest_draft.errors import (

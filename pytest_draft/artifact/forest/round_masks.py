@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.random import RandomState
 
-from pytest_draft.arrays import BoolArray, FloatArray, IntArray
+from pytest_draft.arrays import BoolArray, IntArray
 
 _BLOCK = 1024
 """Rows that LightGBM draws by one generator."""
@@ -85,9 +85,10 @@ def of_xgboost(seed: int, share: float, skipped: int, n_trees: int, labels: IntA
     """
     seeds = RandomState(seed).randint(0, 2**32, size=skipped + n_trees, dtype=np.uint32)[skipped:]
     powers = np.array(_powers(len(labels)), dtype=np.uint64)
-    states = (powers * np.maximum(seeds.astype(np.uint64), np.uint64(1))[:, None]) & _MASK
-    chances: FloatArray = (states - np.uint64(1)).astype(np.float64) / 2.0**63
-    return np.asarray(chances < share)
+    found = np.zeros((n_trees, len(labels)), dtype=np.bool_)
+    for tree, start in enumerate(np.maximum(seeds.astype(np.uint64), np.uint64(1))):
+        found[tree] = (((powers * start) & _MASK) - np.uint64(1)).astype(np.float64) / 2.0**63 < share
+    return found
 
 
 def of_exact_xgboost(seed: int, share: float, n_trees: int, labels: IntArray) -> BoolArray:

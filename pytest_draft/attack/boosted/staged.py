@@ -155,13 +155,14 @@ def with_amounts(forest: Forest, columns: NDArray[np.floating[Any]], label: IntA
     said, draws = boosted(forest), forest.draws
     if isinstance(draws, RoundDraws) and (said.unknown == DRAWS or said.counted):
         for replay in draws.replays:
+            first, drawn = forest.trees[: said.n_scores], replay(label)
             known = replace(
                 forest,
-                draws=replace(draws, of_trees=replay(label)),
+                draws=replace(draws, of_trees=drawn),
                 observation=replace(said, unknown=None if said.unknown == DRAWS else said.unknown),
                 n_samples=len(label),
             )
-            if not missed(known, columns, label):
+            if not missed(replace(known, trees=first), columns, label) and not missed(known, columns, label):
                 return known
     if said.class_weight is not None and said.counted and missed(forest, columns, label):
         unknown = said.unknown or WEIGHTS
