@@ -77,7 +77,10 @@ class InfeasibleError(Exception):
 
 
 class OutOfTimeError(Exception):
-    """The time box ended before there was a result. Not the user's error: an answer."""
+    """The time box ended before there was a result. Not the user's error: an answer.
+
+    With a text where no time would have been enough.
+    """
 
 
 class ArtifactError(DraftError):

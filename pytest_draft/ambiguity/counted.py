@@ -12,9 +12,10 @@ import numpy as np
 from pytest_draft.ambiguity.gaps import were_rewritten
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.artifact.forest.draws import Draws
 from pytest_draft.artifact.forest.nodes import ForestNodes
 from pytest_draft.artifact.forest.observations import Answers, BoostedSums, ClassCounts, RowNumbers
-from pytest_draft.attack.boosted.staged import Stage, missed
+from pytest_draft.attack.boosted.staged import Stage, drawn_rows, missed
 from pytest_draft.attack.descent import leaf_positions, sent_down
 from pytest_draft.attack.fractions.likelihood import rows_drawn
 from pytest_draft.attack.informed.ends import Ends, possible_ends
@@ -62,16 +63,19 @@ _COUNTED: WeakKeyDictionary[Forest, tuple[Rows, IntArray, Forest | None]] = Weak
 def _counted_by(forest: Forest, rows: Rows, labels: IntArray, timebox: TimeBox | None) -> Forest | None:
     said, columns = forest.observation, np.ascontiguousarray(rows.T)
     if isinstance(said, BoostedSums):
-        counts = list[FloatArray]()
+        counts, drawn = list[FloatArray](), drawn_rows(forest)
 
         def count(stage: Stage) -> None:
             if timebox is not None:
                 timebox.require()
-            counts.append(_numbers(stage.leaf, labels, len(forest.trees[stage.tree].leaves), forest.n_classes))
+            n_leaves = len(forest.trees[stage.tree].leaves)
+            seen = None if drawn is None else drawn[stage.tree]
+            counts.append(_numbers(stage.leaf, labels, n_leaves, forest.n_classes, seen))
 
         if missed(forest, columns, labels, watch=count):
             return None
-        return replace(_counted(forest, counts, len(rows)), gaps=_gaps(forest))
+        known = forest if drawn is None and forest.draws.drawn else replace(forest, draws=Draws())
+        return replace(_counted(known, counts, len(rows)), gaps=_gaps(forest))
     if not isinstance(said, Answers):
         raise ValueError("this forest holds counts")
     counts = _at_leaves(forest, columns, labels, timebox)
@@ -128,6 +132,12 @@ def seen_by_all(
     at_leaves, drawn = _at_leaves(forest, np.ascontiguousarray(rows.T), labels, timebox), forest.draws.drawn
     if not all(one.sum(axis=1).all() for one in at_leaves) or not (drawn or counted_by(forest, rows, labels, timebox)):
         raise NotCoveredError(OTHER_ROWS)
+    if isinstance(forest.observation, BoostedSums):
+        sums = counted_by(forest, rows, labels, timebox)
+        if sums is None:
+            raise NotCoveredError(OTHER_ROWS)
+        if forest.splitter != "best":
+            return SeenByAll(sums)
     counted, columns = _counted(forest, at_leaves, len(rows)), domain.columns_of(tested_ordered(forest, domain))
     splits = all_splits(
         forest, np.ascontiguousarray(rows.T), np.ones((forest.n_trees, len(rows)), dtype=np.int64), None
@@ -175,9 +185,11 @@ def _at_leaves(forest: Forest, columns: Rows, labels: IntArray, timebox: TimeBox
     return found
 
 
-def _numbers(leaf: Int32Array, labels: IntArray, n_leaves: int, n_classes: int) -> FloatArray:
-    """Return how many rows of each class are at each leaf, shape (n_leaves, n_classes)."""
-    number = np.bincount(leaf * np.int64(n_classes) + labels, minlength=n_leaves * n_classes)
+def _numbers(
+    leaf: Int32Array, labels: IntArray, n_leaves: int, n_classes: int, seen: BoolArray | None = None
+) -> FloatArray:
+    """Return how many rows of each class are at each leaf, of those that are `seen`, shape (n_leaves, n_classes)."""
+    number = np.bincount(leaf * np.int64(n_classes) + labels, weights=seen, minlength=n_leaves * n_classes)
     return number.reshape(n_leaves, n_classes).astype(np.float64)
 
 

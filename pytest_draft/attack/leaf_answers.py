@@ -85,7 +85,10 @@ def _answers(model: Model, rows: Rows) -> FloatArray:
     found = [tree.value[tree.leaves][leaf_positions(tree, columns)] for tree in model.trees]
     if not isinstance(said, BoostedSums):
         return np.stack(found) if model.classes is None else _shares(np.stack(found))
-    scores = np.concatenate([base + sum(found[k :: said.n_scores]) for k, base in enumerate(said.base)], axis=1)
+    scores = np.concatenate(
+        [base + sum(one for t, one in enumerate(found) if said.score_of(t) == k) for k, base in enumerate(said.base)],
+        axis=1,
+    )
     if model.classes is not None:
         scores = softmax(np.hstack([0 * scores, scores]) if said.n_scores == 1 else scores, axis=1)
     return (np.exp(scores) if said.loss == "poisson" else scores)[None]

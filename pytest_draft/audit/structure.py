@@ -143,6 +143,8 @@ def with_numbers(forest: Forest, data: TrainingData | None, timebox: TimeBox) ->
     if not isinstance(forest.observation, BoostedSums):
         return forest
     counted = None
+    if forest.draws.drawn:  # all rows that reach a leaf are more than it drew
+        return row_numbers(forest)
     with suppress(OutOfTimeError):
         counted = None if data is None else counted_by(forest, data.rows, data.labels, timebox)
     return row_numbers(forest) if counted is None else counted

@@ -154,7 +154,7 @@ def identify_boosted(forest: Forest, everyone: KnownRows, timebox: TimeBox | Non
             + _differ(forest, everyone.rows, f"{missed:,} of its sums and counts"),
         )
     found = Identity("confirmed", f"the rows explain every {what}")
-    return identify_values(found, forest, everyone, None, timebox)
+    return identify_values(found, forest, everyone, None, timebox) if everyone.weight.any() else found
 
 
 def confirmed(

@@ -21,6 +21,7 @@ from pytest_draft.ambiguity.counted import OTHER_ROWS, also_moved, counted_by, s
 from pytest_draft.arrays import IntArray
 from pytest_draft.artifact.forest.observations import Answers, BoostedSums
 from pytest_draft.artifact.forest.occurrences import lacks_seeds
+from pytest_draft.attack.boosted.staged import known_amounts
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.numeric.problem import is_numeric
@@ -96,12 +97,14 @@ class SideSearches:
                 counted = counted_by(forest, data.rows, data.labels, box)
                 if counted is None:
                     raise NotCoveredError(OTHER_ROWS)
-                forest, times = counted, np.ones((forest.n_trees, data.n_rows), dtype=np.int64)
+                times = known_amounts(forest, data.n_rows)
+                forest = forest if times is None else counted
             if times is None and forest.observation.exact and not forest.draws.drawn:
                 raise NotCoveredError(OTHER_ROWS)
             if times is None:
                 seen = seen_by_all(forest, inputs.domain, data.rows, data.labels, box)
-                proved, explained = False, not forest.draws.drawn
+                of_sums = isinstance(forest.observation, BoostedSums)  # whose sums these rows can give
+                proved, explained = False, of_sums or not forest.draws.drawn
                 forest, ends, extremes = seen.forest, seen.ends, seen.extremes
                 times = np.ones((forest.n_trees, data.n_rows), dtype=np.int64)
             elif inputs.case.moved and forest.observation.exact:

@@ -10,10 +10,11 @@ import numpy as np
 from pytest_draft.ambiguity.counted import counted_by
 from pytest_draft.attack.boosted.counted import row_numbers
 from pytest_draft.attack.boosted.rebuild import rebuild_boosted
+from pytest_draft.attack.boosted.staged import known_amounts
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
-from pytest_draft.errors import DataError, InfeasibleError, NotCoveredError
+from pytest_draft.errors import DataError, InfeasibleError, NotCoveredError, OutOfTimeError
 from pytest_draft.evaluate.identity import identify_boosted
 from pytest_draft.examine.attack import Attack, Shortfall, off_by
 from pytest_draft.examine.informed import InformedAttack
@@ -59,7 +60,9 @@ class _Boosted(Attack):
 
     def identity(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Identity:
         """Compare with what the trees say of all rows: their order means nothing."""
-        once = np.ones((self._forest.n_trees, data.n_rows), dtype=np.int64)
+        once = known_amounts(self._forest, data.n_rows)
+        if once is None:  # thresholds say nothing where it is not known between whose values they lie
+            once = np.zeros((self._forest.n_trees, data.n_rows), dtype=np.int64)
         return identify_boosted(self._forest, KnownRows(data.rows, data.labels, once), limits.total)
 
 
@@ -128,6 +131,28 @@ class RowNumbersAlone(_Boosted):
             "whoever uses them gets closer"
         )
         return replace(found, reasons=(*found.reasons, unused))
+
+
+class Unsearched(_Boosted):
+    """No attack: what is measured of the file is what somebody gets who knows all other rows.
+
+    Parameters
+    ----------
+    why : str
+        Why no rows are searched for.
+    """
+
+    def __init__(self, inputs: Inputs, search: Search, why: str) -> None:
+        super().__init__(inputs)
+        self._why = f"{why}: whoever does gets closer"
+
+    def rebuild(self, search: Search) -> Reconstruction:
+        """Say that there is none."""
+        raise OutOfTimeError(self._why)
+
+    def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Shortfall:
+        """Say why there is none."""
+        return Shortfall((self._why,))
 
 
 class BoostedAttack(_Boosted):

@@ -95,8 +95,8 @@ def _examined(
         record.status("not covered", str(error))
     except DraftError as error:
         record.status("refused", str(error))
-    except OutOfTimeError:
-        record.status("no solution", record.limits.before_a_dataset())
+    except OutOfTimeError as error:
+        record.status("no solution", str(error) or record.limits.before_a_dataset())
     except InfeasibleError:
         record.status("infeasible", _nothing_fits(inputs, record))
     except MemoryError:
@@ -153,8 +153,8 @@ def _settled(kind: Kind, side_searches: SideSearches, record: FlowRecord, enough
             if not inputs.is_small:
                 raise OutOfTimeError
             _compare(attack, _rebuilt(attack, record), side_searches, record)
-    except OutOfTimeError:
-        record.status("no solution", record.limits.before_a_dataset())
+    except OutOfTimeError as error:
+        record.status("no solution", str(error) or record.limits.before_a_dataset())
     if rule is None and (rule := enough.decided(record.examination())) is not None:
         record.decide(rule)
     if rule is None:
@@ -173,12 +173,12 @@ def _dataset_or_none(side_searches: SideSearches, record: FlowRecord) -> Iterato
     """
     try:
         yield
-    except OutOfTimeError:
+    except OutOfTimeError as error:
         data = side_searches.inputs.data
         if data is None or side_searches.known_others is None or not side_searches.explained:
             raise
         record.status("no solution")
-        record.fall_short(record.limits.before_a_dataset())
+        record.fall_short(str(error) or record.limits.before_a_dataset())
         note_without_dataset(side_searches.inputs, data, side_searches.known_others, record)
 
 

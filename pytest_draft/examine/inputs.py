@@ -17,6 +17,7 @@ from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.forest.observations import Answers, BoostedSums
 from pytest_draft.artifact.model import published
 from pytest_draft.artifact.rules.rule_list import RuleList
+from pytest_draft.attack.boosted.staged import with_amounts
 from pytest_draft.attack.seed_search import Sought, seek
 from pytest_draft.data import (
     Holdout,
@@ -275,6 +276,8 @@ def complete(opened: Opened, case: Case, record: FlowRecord) -> Inputs:
                 "its file says that rows were drawn for each tree (bootstrap), but its leaves answer as all rows do, "
                 "which draws hardly would: it is judged as a forest whose trees saw all rows"
             )
+    if isinstance(model, Forest) and isinstance(model.observation, BoostedSums) and data is not None:
+        model = with_amounts(model, np.ascontiguousarray(data.rows.T.astype(np.float64)), data.labels)
     by_domain = domain.granting(coarse=case.coarse_bounds)
     record.facts = replace(record.facts, domain=DomainFacts(domain.source, (*by_domain, *granted)))
     if data is not None:

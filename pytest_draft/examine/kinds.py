@@ -27,6 +27,7 @@ from pytest_draft.examine.boosted import (
     BoostedAttack,
     InformedOfBoosted,
     RowNumbersAlone,
+    Unsearched,
     of_row_numbers,
 )
 from pytest_draft.examine.counted import Counted, CountedStates
@@ -102,6 +103,11 @@ def _(observation: NodeCounts, inputs: Inputs) -> Kind:
 
 @kind_by.register
 def _(observation: BoostedSums, inputs: Inputs) -> Kind:
+    tuned = observation.unknown is not None or observation.class_weight is not None or inputs.forest.draws.drawn
+    if tuned and (_is_informed(inputs) or inputs.knowledge is not None):
+        raise NotCoveredError("boosted trees with weights or draws of rows are not covered with side knowledge yet")
+    if tuned:
+        return _of_row_numbers_if_known(inputs)
     if _is_informed(inputs):
         return Kind(InformedOfBoosted)
     if inputs.knowledge is not None:
@@ -120,6 +126,16 @@ def _of_row_numbers(inputs: Inputs, why: str) -> Kind:
     counted = of_row_numbers(inputs)
     kind = kind_by(counted.forest.observation, counted)
     return replace(kind, attack=partial(RowNumbersAlone, attack=kind.attack, why=why))
+
+
+def _of_row_numbers_if_known(inputs: Inputs) -> Kind:
+    """Return the attack on numbers of rows, or none where it is not known which rows these are."""
+    if (unknown := inputs.forest.observation.unknown) is not None:  # type: ignore[attr-defined]
+        return Kind(partial(Unsearched, why=f"no attack searches for rows by sums without {unknown}"))
+    try:
+        return _of_row_numbers(inputs, "which is not covered with weights or draws of rows yet")
+    except NotCoveredError:
+        return Kind(partial(Unsearched, why="no attack searches for rows by weighted sums"))
 
 
 @kind_by.register

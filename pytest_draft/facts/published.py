@@ -42,6 +42,11 @@ class Published:
     tried: int = 0
     """How many numbers were tried to find it."""
 
+    @property
+    def of_sums(self) -> bool:
+        """Whether it publishes the sums of boosted trees."""
+        return self.counts in ("rows and sums of gradients", "sums of gradients")
+
     def __post_init__(self) -> None:
         if self.seeded < 0:
             raise ValueError("a number of trees below 0")

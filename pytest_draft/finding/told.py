@@ -275,6 +275,8 @@ def told_by(forest: Forest, timebox: TimeBox) -> Told | None:
     said = forest.observation
     if not (said.exact or isinstance(said, BoostedSums)) or said.privacy is not None:
         return None
+    if isinstance(said, BoostedSums) and (said.unknown or said.class_weight or said.in_parallel > 1):
+        return None
     if forest.draws.drawn and (lacks_seeds(forest) or not forest.draws.seeded or not draws_are_known(forest)):
         return None
     try:

@@ -119,6 +119,8 @@ def as_known(examination: Examination, informed: Informed, outcome: Outcome) -> 
         return outcome
     but = f"but that takes somebody who knows {_not_told(examination)}"
     published = examination.artifact.published
+    if published is not None and published.of_sums:
+        return Outcome("inconclusive", f"{outcome.sentence}; {but}, and whether its sums tell is not known")
     if published is not None and published.seeded and Adversary.parse(examination.case.adversary).name != "published":
         seeds, mend = "the file's seeds", "set them to None"
         if published.found is not None:
@@ -128,6 +130,9 @@ def as_known(examination: Examination, informed: Informed, outcome: Outcome) -> 
 
 
 def _not_told(examination: Examination) -> str:
+    published = examination.artifact.published
+    if published is not None and published.of_sums and not examination.artifact.bootstrap:
+        return "the weights of rows"
     return "which rows each tree drew" if examination.artifact.bootstrap else "how many rows of each class a leaf holds"
 
 

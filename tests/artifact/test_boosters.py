@@ -19,7 +19,10 @@ from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
 
 from pytest_draft.artifact import read
-from pytest_draft.attack.boosted.staged import missed, stages
+from pytest_draft.artifact.forest.observations import DRAWS
+from pytest_draft.artifact.forest.observations import WEIGHTS as OF_ROWS
+from pytest_draft.artifact.forest.round_masks import of_scikit_learn
+from pytest_draft.attack.boosted.staged import missed, stages, with_amounts
 from pytest_draft.errors import UnsupportedArtifactError
 
 N_ROWS = 200
@@ -213,7 +216,7 @@ def scores_of(forest, columns):
     score = np.tile(forest.observation.base.astype(kind)[:, None], (1, columns.shape[1]))
     for stage in stages(forest, columns):
         tree = forest.trees[stage.tree]
-        score[stage.tree % len(score)] += tree.value[tree.leaves, 0].astype(kind)[stage.leaf]
+        score[forest.observation.score_of(stage.tree)] += tree.value[tree.leaves, 0].astype(kind)[stage.leaf]
     return score.T
 
 
@@ -287,14 +290,10 @@ BAGGED = {"subsample": 0.6, "subsample_freq": 1}
 ELSEWHERE: list[tuple[str, str, dict[str, Any], dict[str, Any], str, bool | None]] = [
     ("xgboost", "two", {"reg_alpha": 1.0}, {}, "alpha", True),
     ("xgboost", "two", {"max_delta_step": 0.5}, {}, "max_delta_step", None),
-    ("xgboost", "two", {"scale_pos_weight": 3.0}, {}, "scale_pos_weight", False),
-    ("xgboost", "two", {"subsample": 0.8}, {}, "subsample=0.8,", False),
     ("xgboost", "two", {"monotone_constraints": (1, 0, 0, 0, 0)}, {}, "monotone_constraints", None),
     ("xgboost", "two", {"booster": "dart"}, {}, "dart", None),
-    ("xgboost", "two", {"num_parallel_tree": 2}, {}, "num_parallel_tree", False),
     ("xgboost", "two", {"missing": 0.0}, {}, "missing", None),
     ("xgboost", "two", {"objective": "binary:hinge"}, {}, "binary:hinge", False),
-    ("xgboost", "two", {}, {"sample_weight": 1 + np.arange(N_ROWS) / 77}, "sample_weight", False),
     ("lightgbm", "two", {"reg_alpha": 0.5}, {}, "lambda_l1", None),
     ("lightgbm", "two", {"path_smooth": 2.0}, {}, "path_smooth", None),
     ("lightgbm", "two", {"max_delta_step": 0.3}, {}, "max_delta_step", None),
@@ -302,18 +301,11 @@ ELSEWHERE: list[tuple[str, str, dict[str, Any], dict[str, Any], str, bool | None
     ("lightgbm", "two", {"boosting_type": "dart"}, {}, "dart", None),
     ("lightgbm", "two", {"boosting_type": "rf", **BAGGED}, {}, "averaged", False),
     ("lightgbm", "two", {"data_sample_strategy": "goss", "learning_rate": 1.0}, {}, "goss", False),
-    ("lightgbm", "two", BAGGED, {}, "bagging", False),
-    ("lightgbm", "two", {"pos_bagging_fraction": 0.5, "bagging_freq": 1}, {}, "bagging", False),
     ("lightgbm", "two", {"linear_tree": True}, {}, "linear_tree", None),
     ("lightgbm", "two", {"use_quantized_grad": True}, {}, "use_quantized_grad", None),
-    ("lightgbm", "two", {"scale_pos_weight": 3.0}, {}, "scale_pos_weight", True),
-    ("lightgbm", "two", {"is_unbalance": True}, {}, "is_unbalance", None),
-    ("lightgbm", "two", {"class_weight": "balanced"}, {}, "hessians", None),
     ("lightgbm", "two", {"sigmoid": 2.0}, {}, "sigmoid", None),
     ("lightgbm", "two", {"zero_as_missing": True}, {}, "zero_as_missing", None),
     ("lightgbm", "number", {"objective": "huber"}, {}, "huber", None),
-    ("lightgbm", "two", {}, {"sample_weight": np.full(N_ROWS, 2.0)}, "hessians", None),
-    ("lightgbm", "two", {}, {"init_score": np.full(N_ROWS, 0.5)}, "hessians", None),
     ("lightgbm", "two", {"min_data_per_group": 5}, {"categorical_feature": [0, 1]}, "categories", None),
     ("catboost", "two", {"boosting_type": "Ordered"}, {}, "Ordered", None),
     ("catboost", "two", {"class_weights": [1, 2]}, {}, "class_weights", False),
@@ -336,12 +328,8 @@ ELSEWHERE: list[tuple[str, str, dict[str, Any], dict[str, Any], str, bool | None
     ("gradient", "number", {"loss": "absolute_error"}, {}, "loss absolute_error", False),
     ("gradient", "number", {"loss": "quantile"}, {}, "loss quantile", False),
     ("gradient", "two", {"init": LogisticRegression()}, {}, "parameter init", None),
-    ("gradient", "two", {"subsample": 0.5}, {}, "parameter subsample", False),
     ("gradient", "two", {"n_iter_no_change": 1}, {}, "parameter n_iter_no_change", False),
     ("gradient", "two", {"warm_start": True}, {}, "parameter warm_start", False),
-    ("gradient", "two", {}, {"sample_weight": WEIGHTS}, "sample weights", False),
-    ("histogram", "two", {}, {"sample_weight": WEIGHTS}, "sample weights", False),
-    ("histogram", "two", {"class_weight": "balanced"}, {}, "parameter class_weight", False),
     ("histogram", "two", {"warm_start": True}, {}, "parameter warm_start", False),
     ("histogram", "two", {"monotonic_cst": [1, 0, 0, 0, 0]}, {}, "parameter monotonic_cst", False),
     ("histogram", "two", {"categorical_features": [0]}, {}, "categorical_features", False),
@@ -371,7 +359,7 @@ def test_what_changes_the_equations_is_read_and_not_judged(
     for form in dict.fromkeys(("joblib", list(files)[-1])):
         artifact = read(files[form])
         if artifact.not_covered is None:  # what the booster alone does not tell
-            assert (form, words) in {("ubj", "subsample=0.8,"), ("ubj", "missing")}
+            assert (form, words) == ("ubj", "missing")
             continue
         assert form == "ubj" or words in artifact.not_covered
         assert "\n" not in artifact.not_covered
@@ -393,12 +381,107 @@ def test_draws_that_change_no_sum_leave_the_number_of_rows_known(library, parame
     assert artifact.forest.n_samples == N_ROWS
 
 
-@pytest.mark.parametrize("name", ["XGBRFClassifier", "XGBRFRegressor"])
-def test_forests_of_xgboost_are_not_covered(name, dump):
-    kind = getattr(pytest.importorskip("xgboost"), name)
-    artifact = read(dump(kind(n_estimators=3, n_jobs=1).fit(HOLES, labels_of("xgboost", "two"))))
-    assert "num_parallel_tree" in artifact.not_covered
-    assert artifact.forest.n_samples is None
+UNEVEN = 0.5 + RANDOM.rand(N_ROWS)
+HALF = {"subsample": 0.5, "random_state": 7}
+XGBRF = {"num_parallel_tree": 4, "learning_rate": 1.0, "colsample_bynode": 0.8, "n_estimators": 2}
+TUNED: list[tuple[str, str, dict[str, Any], dict[str, Any], str | None]] = [
+    ("gradient", "two", HALF, {}, None),
+    ("gradient", "three", HALF, {}, None),
+    ("gradient", "number", HALF, {}, None),
+    ("gradient", "two", {"subsample": 0.5}, {}, DRAWS),
+    ("gradient", "two", {}, {"sample_weight": UNEVEN}, OF_ROWS),
+    ("gradient", "number", {}, {"sample_weight": UNEVEN}, OF_ROWS),
+    ("gradient", "two", HALF, {"sample_weight": UNEVEN}, OF_ROWS),
+    ("histogram", "two", {"class_weight": "balanced"}, {}, None),
+    ("histogram", "three", {"class_weight": "balanced"}, {}, None),
+    ("histogram", "two", {"class_weight": {0: 0.5, 1: 2.3}}, {}, None),
+    ("histogram", "two", {"class_weight": "balanced"}, {"sample_weight": UNEVEN}, OF_ROWS),
+    ("histogram", "number", {}, {"sample_weight": UNEVEN}, OF_ROWS),
+    ("xgboost", "two", {"subsample": 0.8}, {}, None),
+    ("xgboost", "two", {**HALF, "colsample_bytree": 0.6}, {}, None),
+    ("xgboost", "three", HALF, {}, None),
+    ("xgboost", "number", HALF, {}, None),
+    ("xgboost", "two", {**HALF, "tree_method": "exact"}, {}, None),
+    ("xgboost", "two", {**HALF, "tree_method": "approx"}, {}, None),
+    ("xgboost", "two", {**XGBRF, **HALF}, {}, None),
+    ("xgboost", "three", {**XGBRF, **HALF}, {}, None),
+    ("xgboost", "two", {"num_parallel_tree": 2}, {}, None),
+    ("xgboost", "two", {"scale_pos_weight": 3.0}, {}, None),
+    ("xgboost", "two", {"scale_pos_weight": 2.7, **HALF}, {}, None),
+    ("xgboost", "two", {}, {"sample_weight": UNEVEN}, OF_ROWS),
+    ("xgboost", "three", {}, {"sample_weight": UNEVEN}, OF_ROWS),
+    ("xgboost", "number", {}, {"sample_weight": UNEVEN}, OF_ROWS),
+    ("lightgbm", "two", BAGGED, {}, None),
+    ("lightgbm", "three", {**BAGGED, "random_state": 5}, {}, None),
+    ("lightgbm", "number", {**BAGGED, "reg_lambda": 2.0}, {}, None),
+    ("lightgbm", "count", BAGGED, {}, None),
+    ("lightgbm", "two", {"subsample": 0.4, "subsample_freq": 3, "reg_lambda": 1.5}, {}, None),
+    ("lightgbm", "two", {**BAGGED, "boost_from_average": False}, {}, None),
+    ("lightgbm", "two", {"pos_bagging_fraction": 0.5, "bagging_freq": 1}, {}, None),
+    ("lightgbm", "two", {"scale_pos_weight": 2.7}, {}, None),
+    ("lightgbm", "two", {"is_unbalance": True}, {}, None),
+    ("lightgbm", "two", {"class_weight": "balanced"}, {}, None),
+    ("lightgbm", "three", {"class_weight": "balanced"}, {}, None),
+    ("lightgbm", "three", {"class_weight": {"a": 1.0, "b": 2.5, "c": 4.0}}, {}, None),
+    ("lightgbm", "two", {"scale_pos_weight": 3.0, **BAGGED}, {}, OF_ROWS),
+    ("lightgbm", "two", {}, {"sample_weight": UNEVEN}, OF_ROWS),
+    ("lightgbm", "two", {}, {"init_score": UNEVEN}, OF_ROWS),
+    ("lightgbm", "number", {}, {"sample_weight": UNEVEN}, OF_ROWS),
+]
+"""As `ELSEWHERE`, and what is not known of how much each row adds to the sums, once all rows are."""
+
+
+@pytest.mark.parametrize(
+    ("library", "target", "parameters", "fit", "unknown"),
+    TUNED,
+    ids=[f"{one[0]}-{one[1]}-{'-'.join([*one[2], *one[3]])}-{index}" for index, one in enumerate(TUNED)],
+)
+def test_draws_and_weights_explain_what_a_file_says_and_others_rows_do_not(
+    library, target, parameters, fit, unknown, dump
+):
+    model, columns = trained(library, target, fit, **parameters), table_of(library).T.astype(float)
+    label, targets = numbered(labels_of(library, target), target)
+    artifact = read(dump(model))
+    assert artifact.not_covered is None
+    assert artifact.unjudged.why is None
+    forest = with_amounts(artifact.forest, columns, label)
+    assert forest.observation.unknown == unknown
+    assert forest.n_samples in (None, N_ROWS)
+    assert missed(forest, columns, label) == 0
+    if unknown is None:
+        assert missed(forest, columns, label, None if library == "gradient" else targets) == 0
+    if "init_score" not in fit:
+        single = 1e-6 if library == "xgboost" else 1e-12
+        np.testing.assert_allclose(scores_of(forest, columns), own_scores(library, model), rtol=single, atol=single)
+    others = columns.copy()
+    others[3] = np.random.RandomState(0).permutation(others[3])
+    misses = missed(with_amounts(artifact.forest, others, label), others, label)
+    assert misses > 0 or (unknown == OF_ROWS and not forest.observation.counted)
+
+
+@pytest.mark.parametrize("way", [1, 7])
+def test_replayed_masks_of_scikit_learn_are_its_own(way):
+    from sklearn.ensemble._gradient_boosting import _random_sample_mask
+
+    random, found = np.random.RandomState(way), of_scikit_learn(way, 0.37, 6, 2, np.zeros(N_ROWS, np.int64))
+    for tree in range(0, 6, 2):
+        own = _random_sample_mask(N_ROWS, int(0.37 * N_ROWS), random)
+        np.testing.assert_array_equal(found[tree], own)
+        np.testing.assert_array_equal(found[tree + 1], own)
+        random.randint(0, 2**31 - 1, size=2)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(("library", "parameters"), [("xgboost", {"n_jobs": 2, **HALF}), ("lightgbm", BAGGED)])
+def test_draws_of_several_blocks_and_threads_are_replayed(library, parameters, dump):
+    made = LIBRARIES[library]
+    rows = RANDOM.normal(size=(5_000, 4)).astype(np.float32)
+    labels = (rows[:, 0] + RANDOM.normal(size=5_000) > 0).astype(np.int64)
+    model = getattr(pytest.importorskip(made.module), made.classifier)(**{**made.quick, **parameters}).fit(rows, labels)
+    columns = rows.T.astype(float)
+    forest = with_amounts(read(dump(model)).forest, columns, labels)
+    assert forest.observation.unknown is None
+    assert missed(forest, columns, labels) == 0
 
 
 @pytest.mark.parametrize("library", LIBRARIES)

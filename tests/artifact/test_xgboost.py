@@ -11,6 +11,7 @@ import pytest
 from profiles import examples
 from pytest_draft.artifact import read
 from pytest_draft.artifact.budget import DEFAULT_LIMITS, Budget
+from pytest_draft.artifact.forest.observations import WEIGHTS
 from pytest_draft.artifact.xgboost.ubjson import decode
 from pytest_draft.attack.boosted.staged import missed
 from pytest_draft.errors import (
@@ -75,7 +76,6 @@ def test_a_row_goes_left_below_the_condition_only(dump):
         ({"learner__objective__name": "rank:ndcg"}, "rank:ndcg"),
         ({"version": [1, 5, 0]}, "XGBoost 1.5.0"),
         ({"version": []}, "(none)"),
-        ({"learner__learner_model_param__base_score": "[4E-1]"}, "whole numbers"),
         ({f"{TREE}__base_weights__0": 0.4}, "learning rate"),
         ({f"{TREE}__split_conditions__3": 0.4}, "learning rate"),
     ],
@@ -84,6 +84,13 @@ def test_what_is_not_covered_is_read_and_said(changes, named, dump):
     artifact = read(dump(as_json(changed(**changes)), "model.json"))
     assert named in artifact.not_covered
     assert artifact.forest.n_trees == 6
+
+
+def test_sums_of_no_whole_numbers_of_rows_are_those_of_weights(dump):
+    artifact = read(dump(as_json(changed(learner__learner_model_param__base_score="[4E-1]")), "model.json"))
+    assert artifact.not_covered is None
+    assert artifact.forest.observation.unknown == WEIGHTS
+    assert artifact.forest.n_samples is None
 
 
 def configured(**settings):

@@ -109,6 +109,8 @@ def test_what_only_somebody_gets_who_knows_more_than_the_adversary_convicts_nobo
         ("artifact", Published(9, "rows", None, "shares", found=0), "inconclusive", "random_state=0 can be guessed"),
         ("artifact", Published(0, "rows", None, "shares"), "passed", "and the file does not tell"),
         ("published", Published(9, "rows", None, "shares"), "passed", "and the file does not tell"),
+        ("artifact", Published(0, "rows", "sums of gradients"), "inconclusive", "whether its sums tell is not known"),
+        ("artifact", Published(0, None, "rows and sums of gradients"), "inconclusive", "the weights of rows"),
     ],
 )
 def test_where_the_adversary_has_the_seeds_knowing_more_clears_nobody(adversary, published, expected, words):

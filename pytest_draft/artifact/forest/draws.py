@@ -7,6 +7,7 @@ NumPy's `RandomState`, whose streams never change.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Literal
@@ -194,6 +195,20 @@ class BaggingDraws(Draws):
         if not self.bootstrap_features and self.max_features > len(of_file):
             raise NotCoveredError("the file does not tell how many columns were drawn for each tree")
         return of_file[_draw(random, len(of_file), self.max_features, replacement=self.bootstrap_features)]
+
+
+Replay = Callable[[IntArray], BoolArray]
+"""Returns which rows each tree drew, shape (n_trees, n_rows), by the class of each row."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RoundDraws(Draws):
+    """Draws of boosted trees: one generator draws the rows of one round after the other."""
+
+    replays: tuple[Replay, ...] = ()
+    """By one of these, if they can be replayed: which one, the sums of the right rows say."""
+    of_trees: BoolArray | None = None
+    """Shape (n_trees, n_rows). Which rows each tree drew; None where that is not known."""
 
 
 def _draw(random: RandomState, population: int, size: int, *, replacement: bool) -> IntArray:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.random import RandomState
 
 from pytest_draft.arrays import IntArray
+from pytest_draft.artifact.forest.draws import RoundDraws
 from pytest_draft.artifact.forest.forest import Forest, Tree
 from pytest_draft.errors import NotCoveredError
 
@@ -43,7 +44,9 @@ def occurrences(forest: Forest, in_time: Callable[[], None] | None = None) -> In
     if forest.n_trees * n_samples > _MAX_ENTRIES:
         raise NotCoveredError(f"{forest.n_trees} trees times {n_samples} rows are too many to replay")
     draws = forest.draws
-    if not draws.drawn:
+    if isinstance(draws, RoundDraws) and draws.of_trees is not None:
+        counts = draws.of_trees.astype(np.int64)
+    elif not draws.drawn:
         times = np.ones(n_samples, np.int64) if draws.times is None else draws.times
         counts = np.tile(times, (forest.n_trees, 1))
     else:
@@ -60,7 +63,10 @@ def occurrences(forest: Forest, in_time: Callable[[], None] | None = None) -> In
 
 def lacks_seeds(forest: Forest) -> bool:
     """Return whether rows were drawn, and the file holds not one seed that a draw could be replayed from."""
-    return forest.draws.drawn and all(tree.seed is None for tree in forest.trees)
+    draws = forest.draws
+    if isinstance(draws, RoundDraws):
+        return draws.of_trees is None
+    return draws.drawn and all(tree.seed is None for tree in forest.trees)
 
 
 def draws_are_known(forest: Forest) -> bool:

@@ -10,6 +10,7 @@ from pytest_draft.artifact.lightgbm.text import is_lightgbm
 from pytest_draft.artifact.objects import Object, described, is_atom, plain_classes, with_article
 from pytest_draft.artifact.read_forest import ReadForest
 from pytest_draft.artifact.records import Mapping, Record
+from pytest_draft.artifact.sklearn.boosted_estimators import class_weight_of
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError
 
 _BOOSTERS = {("lightgbm.basic", "Booster")}
@@ -68,7 +69,9 @@ def read_lightgbm_record(model: Object, budget: Budget) -> tuple[ReadForest, lis
     booster = Object(record, f"{model.path}_Booster.")
     classifier = {"LGBMClassifier": True, "LGBMRegressor": False}.get(model.record.cls.name)
     classes, inner = _classes(model) if classifier else (None, [])
-    found = lightgbm_in_text(_text(booster), budget, model.kind, classes, classifier=classifier)
+    given = model.parameters().get("class_weight")
+    weights = None if given is None or classes is None else class_weight_of(given, classes)
+    found = lightgbm_in_text(_text(booster), budget, model.kind, classes, classifier=classifier, class_weight=weights)
     if found.forest.n_features != model.optional_integer("_n_features", minimum=1):
         raise CorruptArtifactError(f"{model.path}_n_features is not the number of columns of its trees")
     return (

@@ -16,9 +16,11 @@ rows times that: where it is not, rows had weights or scores of their own, which
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,10 +29,22 @@ from pytest_draft.arrays import FloatArray
 from pytest_draft.artifact.boosted_tree import STEPS, Splits, checked_tree
 from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.forest import Forest, Tree
-from pytest_draft.artifact.forest.draws import Draws
-from pytest_draft.artifact.forest.observations import BoostedSums, Loss, Statements, sensitivities
+from pytest_draft.artifact.forest.observations import (
+    DRAWS,
+    WEIGHTS,
+    BoostedSums,
+    ClassWeight,
+    Loss,
+    Statements,
+    sensitivities,
+)
 from pytest_draft.artifact.json_text import json_content
-from pytest_draft.artifact.lightgbm.parameters import not_covered_parameter, takes_all_rows
+from pytest_draft.artifact.lightgbm.parameters import (
+    class_weight_in,
+    draws_of,
+    not_covered_parameter,
+    takes_all_rows,
+)
 from pytest_draft.artifact.lightgbm.text import (
     Fields,
     ModelText,
@@ -54,6 +68,14 @@ _OF_GAINS = 1e-5
 
 _SIX_DIGITS = 5e-6
 """How far a number printed with six digits can be off, relative to it."""
+
+_VAGUE = 1e-6
+"""How far a row's gradient can be off where rows were drawn, so that the first score is only known from their sums."""
+
+_HEAVY = 16.0
+"""How much a row weighs at most, for rounding, where weights follow from the numbers of rows of the classes."""
+
+_NEWTON, _MOST_BASES = 4, 256
 
 _CATEGORICAL, _DEFAULT_LEFT = 1, 2
 _MISSING_ZERO, _MISSING_NAN = 1, 2
@@ -89,7 +111,13 @@ class _Leaves:
 
 
 def lightgbm_in_text(
-    text: str, budget: Budget, kind: str, classes: tuple[object, ...] | None = None, *, classifier: bool | None = None
+    text: str,
+    budget: Budget,
+    kind: str,
+    classes: tuple[object, ...] | None = None,
+    *,
+    classifier: bool | None = None,
+    class_weight: ClassWeight = None,
 ) -> ReadForest:
     """Read a booster from its text.
 
@@ -103,6 +131,8 @@ def lightgbm_in_text(
         A classifier's classes, by their numbers; None for the numbers themselves.
     classifier : bool or None
         Whether it stands in a model that is one; None where it stands alone.
+    class_weight : tuple of float or str or None
+        Weights of rows by class that the model around it gave.
 
     Raises
     ------
@@ -110,7 +140,7 @@ def lightgbm_in_text(
         If it is damaged, too big, or of a kind that is not covered.
     """
     model = model_text(text, budget)
-    return _Reader(model, budget, kind).booster(classes, classifier)
+    return _Reader(model, budget, kind).booster(classes, classifier, class_weight)
 
 
 class _Reader:
@@ -125,7 +155,9 @@ class _Reader:
         self._n_scores = integer(header, "num_tree_per_iteration", "the header", 1, 2**20)
         self._objective, self._options = self._objective_and_options()
 
-    def booster(self, classes: tuple[object, ...] | None, classifier: bool | None) -> ReadForest:
+    def booster(
+        self, classes: tuple[object, ...] | None, classifier: bool | None, class_weight: ClassWeight
+    ) -> ReadForest:
         """Return the forest, and why it cannot be judged where it cannot."""
         model = self._model
         if not model.trees:
@@ -141,6 +173,8 @@ class _Reader:
             raise CorruptArtifactError("its booster does not have its number of classes")
         known = numbered if classes is None else classes
         nothing, rows = Statements.none(), int(trees[0].n_distinct[0])
+        loss: Loss = _LOSSES.get(self._objective, "squared")
+        draws = draws_of(model.parameters, loss, len(trees), self._n_scores)
         forest = Forest(
             kind=self._kind,
             trees=trees,
@@ -148,18 +182,19 @@ class _Reader:
             feature_names=self._names(),
             classes=known,
             observation=BoostedSums(
-                loss=_LOSSES.get(self._objective, "squared"),
+                loss=loss,
                 base=np.zeros(self._n_scores),
                 statements=tuple(nothing for _ in trees),
+                unknown=DRAWS if draws.drawn else None,
             ),
-            draws=Draws(),
+            draws=draws,
             n_samples=rows if takes_all_rows(model.parameters) and rows > 1 else None,
             sklearn_version=None,
             parameters={"objective": self._objective, **self._plain_parameters()},
         )
         not_covered = self._not_covered(leaves)
         if not_covered is None:
-            equations = _Equations(forest, leaves, self._model.parameters, self._options)
+            equations = _Equations(forest, leaves, self._model.parameters, class_weight)
             forest, not_covered = equations.stated(), equations.not_covered
             for index in equations.unlike:
                 self._budget.note("split_gain or internal_weight, not of its leaves", f"tree {index}", anew=False)
@@ -335,7 +370,7 @@ class _Equations:
         Trees in which what nobody uses does not follow from the rest.
     """
 
-    def __init__(self, forest: Forest, leaves: list[_Leaves], parameters: Fields, options: Fields) -> None:
+    def __init__(self, forest: Forest, leaves: list[_Leaves], parameters: Fields, class_weight: ClassWeight) -> None:
         self._forest = forest
         self._leaves = leaves
         said = forest.observation
@@ -348,6 +383,10 @@ class _Equations:
         self._rate, self._rate_off = _printed(parameters, "learning_rate")
         self._l2, self._l2_off = _printed(parameters, "lambda_l2")
         self._from_average = _printed(parameters, "boost_from_average")[0] != 0
+        self._drawn, self._unknown = forest.draws.drawn, said.unknown
+        by_label = class_weight_in(parameters, said.loss)
+        self._by_label, self._class_weight = by_label is not None, by_label or class_weight
+        self._both = by_label is not None and class_weight is not None
         self._factor = 1.0
         if said.loss == "softmax":
             self._factor = self._n_scores / (self._n_scores - 1.0) if self._n_scores > 1 else 1.0
@@ -358,13 +397,16 @@ class _Equations:
         """Return the forest with its statements and without the base in its values; as it was where not covered."""
         if not 0 < self._rate < np.inf or not 0 <= self._l2 < np.inf:
             raise CorruptArtifactError("its learning rate or lambda_l2 is out of range")
-        base = self._base()
-        if base is None:
-            return self._forest
-        trees = [self._without(tree, base[t]) for t, tree in enumerate(self._forest.trees[: self._n_scores])]
-        trees += self._forest.trees[self._n_scores :]
-        steps = [tree.value[tree.leaves, 0] for tree in trees]
-        if not self._first_round_holds(trees, base, steps) or not self._values_add_up(trees, base, steps):
+        for found in (*(() if self._both else self._bases()), None):
+            if found is None:
+                self._unknown, self._class_weight = WEIGHTS, None
+            base = self._average() if found is None else found
+            trees = [self._without(tree, base[t]) for t, tree in enumerate(self._forest.trees[: self._n_scores])]
+            trees += self._forest.trees[self._n_scores :]
+            steps = [tree.value[tree.leaves, 0] for tree in trees]
+            if self._unknown == WEIGHTS or self._first_round_holds(trees, base, steps):
+                break
+        if self.not_covered is not None or not self._values_add_up(trees, base, steps):
             return self._forest
         statements = tuple(
             self._statements(tree, own, step) for tree, own, step in zip(trees, self._leaves, steps, strict=True)
@@ -372,7 +414,13 @@ class _Equations:
         return replace(
             self._forest,
             trees=tuple(trees),
-            observation=replace(self._said, base=base, statements=statements),
+            observation=replace(
+                self._said,
+                base=base,
+                statements=statements,
+                unknown=self._unknown,
+                class_weight=self._class_weight,
+            ),
         )
 
     def _without(self, tree: Tree, base: float) -> Tree:
@@ -384,32 +432,85 @@ class _Equations:
         value.setflags(write=False)
         return replace(tree, value=value)
 
-    def _base(self) -> FloatArray | None:
-        """Return the scores before the first tree; None where they do not follow from the rows."""
-        if not self._from_average:
-            return np.zeros(self._n_scores)
-        means = np.array([self._mean(t) for t in range(self._n_scores)])
-        n_rows = self._forest.trees[0].n_distinct[0]
-        loss, constant = self._said.loss, len(self._leaves[0].hessian) == 1
-        if loss == "squared":
-            return means
-        if loss == "poisson":
-            if constant:
-                return means
-            return np.array([math.log(max(self._leaves[0].hessian.sum() / n_rows / self._factor, 1e-300))])
+    def _average(self) -> FloatArray:
+        """Return about what each score is before the first tree."""
+        return np.array([self._mean(t) * self._from_average for t in range(self._n_scores)])
+
+    def _bases(self) -> Iterator[FloatArray]:
+        """Yield what each score can be before the first tree, where that follows from rows by class."""
+        loss, constant, weights = self._said.loss, len(self._leaves[0].hessian) == 1, self._class_weight
+        n_rows, means = self._forest.trees[0].n_distinct[0], self._average()
+        if not self._from_average or loss == "squared" or (constant and (loss == "poisson" or self._drawn)):
+            yield means
+        elif loss == "poisson":
+            yield np.array([math.log(max(self._leaves[0].hessian.sum() / n_rows / self._factor, 1e-300))])
+        elif self._drawn:
+            yield from self._bases_of_draws(means)
+        elif weights == "balanced":
+            share = 1 / self._forest.n_classes
+            yield np.full(self._n_scores, 0.0 if loss == "logistic" else math.log(share))
+        elif self._by_label:
+            for of_class in self._ones_by_hessians():
+                yield np.array([math.log(of_class / (n_rows - of_class))])
+        else:
+            yield from self._bases_of_means(means)
+
+    def _bases_of_means(self, means: FloatArray) -> Iterator[FloatArray]:
+        """Yield the scores that whole numbers of rows of each class give, nearest to those in the first trees."""
+        n_rows, loss = self._forest.trees[0].n_distinct[0], self._said.loss
+        each = np.array(self._class_weight or (1.0,) * self._forest.n_classes)
         shares = 1 / (1 + np.exp(-means)) if loss == "logistic" else np.exp(np.minimum(means, 0))
-        of_class = np.rint(n_rows * shares)
+        part = np.append(1 - shares, shares) if loss == "logistic" else shares
+        of_class = np.rint(n_rows * (part / each) / (part / each).sum())
         with np.errstate(divide="ignore"):
-            exact = of_class / n_rows
-            base = np.log(exact / (1 - exact)) if loss == "logistic" else np.log(exact)
-        alone = (of_class == 0) | (of_class == n_rows)
+            exact = of_class * each / (of_class * each).sum()
+            base = np.log(exact[1:] / exact[:1]) if loss == "logistic" else np.log(exact)
+        alone = (of_class[-self._n_scores :] == 0) | (of_class[-self._n_scores :] == n_rows)
         base = np.where(alone, means, base)
-        if (np.abs(base - means) > 1e-4 + 1e-5 * np.abs(means)).any() or (
-            loss == "softmax" and of_class.sum() != n_rows
-        ):
-            self.not_covered = _SCORES
-            return None
-        return base
+        near = (np.abs(base - means) <= 1e-4 + 1e-5 * np.abs(means)).all()
+        if near and of_class.sum() == n_rows:
+            yield base
+
+    def _ones_by_hessians(self) -> Iterator[int]:
+        """Yield how many rows can be of class 1 by the first tree's hessians, where labels weigh and scores do not."""
+        n_rows, total = int(self._forest.trees[0].n_distinct[0]), self._leaves[0].hessian.sum()
+        ones = np.arange(1, n_rows, dtype=np.float64)
+        p, (zero, one) = ones / n_rows, self._weights_by(ones / n_rows)
+        found = p * (1 - p) * ((n_rows - ones) * zero + ones * one)
+        yield from (1 + np.flatnonzero(np.abs(found - total) <= 1e-6 * total)).tolist()
+
+    def _weights_by(self, share: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return what a row of each of two classes weighs, by the share of the second one."""
+        if self._class_weight == "unbalanced":
+            return np.maximum(share / (1 - share), 1.0), np.maximum((1 - share) / share, 1.0)
+        zero, one = self._class_weight if isinstance(self._class_weight, tuple) else (1.0, 1.0)
+        return np.full_like(share, zero), np.full_like(share, one)
+
+    def _bases_of_draws(self, means: FloatArray) -> Iterator[FloatArray]:
+        """Yield the scores by which the first trees hold whole numbers of rows of each class, where rows were drawn."""
+        if self._class_weight is not None:
+            return
+        found: list[list[float]] = []
+        for t, mean in enumerate(means.tolist()):
+            tree, own = self._forest.trees[t], self._leaves[t]
+            rows, value = tree.n_distinct[tree.leaves].astype(np.float64), tree.value[tree.leaves, 0]
+            if len(rows) == 1:
+                found.append([mean])
+                continue
+            off = math.sqrt(max(0.25 - float(own.hessian.sum() / rows.sum()) / self._factor, 0.0))
+            known, logistic = [], self._said.loss == "logistic"
+            for start in {0.5 - off, 0.5 + off}:
+                p = min(max(start, 1e-12), 1 - 1e-12)
+                per_step = (own.hessian + self._l2) / self._rate
+                of_class = np.rint(rows * p + (value - _link(p, logistic)) * per_step)
+                for _ in range(_NEWTON):
+                    miss = rows * p + (value - _link(p, logistic)) * per_step - of_class
+                    slope = rows - per_step / (p * (1 - p) if logistic else p)
+                    p -= float((miss * slope).sum() / (slope**2).sum())
+                    p = min(max(p, 1e-12), 1 - 1e-12)
+                known.append(_link(p, logistic))
+            found.append(sorted(known, key=lambda base: abs(base - mean)))
+        yield from (np.array(base) for base in itertools.islice(itertools.product(*found), _MOST_BASES))
 
     def _mean(self, t: int) -> float:
         """Return the score that stands in all values of a first tree: their mean, as their gradients add up to 0."""
@@ -421,22 +522,40 @@ class _Equations:
     def _first_round_holds(self, trees: list[Tree], base: FloatArray, steps: list[FloatArray]) -> bool:
         """Return whether the first round says the same of its rows' hessians and classes as its numbers of rows."""
         p, hessian = sensitivities(self._said.loss, base)
+        self.not_covered, each = None, self._class_weight
+        if each == "unbalanced":
+            each = tuple(float(one[0]) for one in self._weights_by(p[:1]))
         for t in range(self._n_scores):
             tree, own = trees[t], self._leaves[t]
             if len(own.hessian) == 1:
                 continue
             rows = tree.n_distinct[tree.leaves].astype(np.float64)
-            if (np.abs(own.hessian - rows * float(hessian[t]) * self._factor) > 1e-5 * own.hessian + _DOUBLE).any():
-                self.not_covered = _SCORES
+            weight, room = own.hessian / (float(hessian[t]) * self._factor), 1e-5 * own.hessian + _DOUBLE
+            if (
+                self._class_weight is None
+                and (np.abs(own.hessian - rows * float(hessian[t]) * self._factor) > room).any()
+            ):
                 return False
             if self._forest.classes is None:
                 continue
             gradient = -steps[t] / self._rate * (own.hessian + self._l2)
-            of_class = rows * p[t] - gradient
-            off = 1e-4 + rows * 1e-6 + np.abs(gradient) * (2 * self._rate_off + _SINGLE)
-            if (np.abs(of_class - np.rint(of_class)) > off).any() or (of_class < -off).any():
-                self.not_covered = _VALUES
+            own_weight = each[1 if self._n_scores == 1 else t] if isinstance(each, tuple) else 1.0
+            of_class = ((rows if self._class_weight is None else weight) * p[t] - gradient) / own_weight
+            off = 1e-4 + np.maximum(rows, weight) * 1e-6 + np.abs(gradient) * (2 * self._rate_off + _SINGLE)
+            if self._class_weight == "balanced":
+                if (of_class < -off).any():
+                    return False
+                continue
+            wrong = (np.abs(of_class - np.rint(of_class)) > off).any() or (of_class < -off).any()
+            if wrong and (self._drawn or self._class_weight is not None):
                 return False
+            if wrong:
+                self.not_covered = _VALUES
+                return True
+            if isinstance(each, tuple) and self._n_scores == 1:
+                others = (weight - of_class * each[1]) / each[0]
+                if (np.abs(others + of_class - rows) > 1e-4 + 1e-5 * weight).any():
+                    return False
         return True
 
     def _values_add_up(self, trees: list[Tree], base: FloatArray, steps: list[FloatArray]) -> bool:
@@ -445,6 +564,8 @@ class _Equations:
             if len(own.inner_value) < 2:
                 continue
             share = own.hessian + self._l2
+            if self._drawn and self._said.loss == "squared" and t < self._n_scores:
+                continue  # the mean target of all rows is not known
             before = base[t] if t < self._n_scores and self._from_average else 0.0
             sums = _at_inner(tree, np.stack([own.hessian, step * share, np.abs(step) * share]))
             found = (own.inner_value - before) * (sums[0] + self._l2)
@@ -471,28 +592,32 @@ class _Equations:
     def _statements(self, tree: Tree, own: _Leaves, step: FloatArray) -> Statements:
         leaves, n_leaves = tree.leaves, len(tree.leaves)
         parts: list[Statements] = []
+        more = 1.0
+        if self._class_weight is not None:
+            more = 2 * (max(self._class_weight) if isinstance(self._class_weight, tuple) else _HEAVY)
+        vague = _VAGUE * tree.n_distinct[leaves] if self._drawn else 0.0
         if n_leaves > 1 and self._said.loss != "squared":
             single = _SINGLE * (4 if self._said.loss == "poisson" else 1.01)  # poisson: its base is known in single
-            off = single * own.hessian + _DOUBLE * (own.hessian.sum() + 1)
+            off = single * more * own.hessian + _DOUBLE * (own.hessian.sum() + 1) + vague
             parts.append(Statements.of(leaves, (0, 0, self._factor, 0), own.hessian, off))
         if n_leaves > 1 and self._forest.classes is not None:
             share = np.abs(step) / self._rate * (own.hessian + self._l2)
             rows = tree.n_distinct[leaves]
             total = -step / self._rate * (own.hessian + self._l2)
-            off = 1.01 * _SINGLE * rows + _DOUBLE * (tree.n_distinct[0] + share)
+            off = 1.01 * _SINGLE * more * rows + _DOUBLE * (tree.n_distinct[0] + share) + vague
             off = off + share * self._rate_off + np.abs(step) / self._rate * self._l2_off
             parts.append(Statements.of(leaves, (0, 1, 0, 0), total, off))
         return Statements.joined(parts)
 
 
-_SCORES = (
-    "the sums of hessians in its first trees are not those of its numbers of rows, as with weights of rows or classes, "
-    "or with scores given to begin with (init_score, init_model), none of which is in the file: train without them"
-)
 _VALUES = (
     "the values of its leaves do not follow from their sums of hessians and gradients, as after refit or by a "
     "parameter that is not known here: train it again without that"
 )
+
+
+def _link(p: float, logistic: bool) -> float:
+    return math.log(p / (1 - p)) if logistic else math.log(p)
 
 
 def _printed(parameters: Fields, name: str) -> tuple[float, float]:

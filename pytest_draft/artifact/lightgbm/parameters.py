@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from functools import partial
+
+from pytest_draft.artifact.forest.draws import Draws, Replay, RoundDraws
+from pytest_draft.artifact.forest.observations import ClassWeight, Loss
+from pytest_draft.artifact.forest.round_masks import of_lightgbm
 from pytest_draft.artifact.lightgbm.text import Fields
 from pytest_draft.artifact.parameters import Parameters, among, is_number
 from pytest_draft.errors import one_line
@@ -31,7 +37,7 @@ _PARAMETERS = Parameters(
             *("machines", "gpu_platform_id", "gpu_device_id", "gpu_device_id_list", "gpu_use_dp", "num_gpu"),
             *("bagging_freq", "bagging_fraction", "pos_bagging_fraction", "neg_bagging_fraction"),
             *("snapshot_freq", "output_model", "save_binary", "use_two_round_loading", "max_conflict_rate"),
-            *("sparse_threshold", "histogram_type"),
+            *("sparse_threshold", "histogram_type", "is_unbalance", "scale_pos_weight"),
         )
     ),
     needed={
@@ -46,8 +52,6 @@ _PARAMETERS = Parameters(
         "max_delta_step": (_ZERO, "leaves' values are cut off"),
         "path_smooth": (_ZERO, "leaves' values are mixed with their parents'"),
         "monotone_constraints": (among(""), "leaves' values are bounded by others"),
-        "is_unbalance": (_ZERO, "rows have weights by class"),
-        "scale_pos_weight": (_ONE, "rows have weights by class"),
         "weight_column": (among(""), "rows have weights"),
         "sigmoid": (_ONE, "scores are scaled"),
         "reg_sqrt": (_ZERO, "targets are square roots"),
@@ -63,6 +67,31 @@ def takes_all_rows(parameters: Fields) -> bool:
     return not chosen and (not drawn or _ZERO(parameters.get("bagging_freq", "0")))
 
 
+def draws_of(parameters: Fields, loss: Loss, n_trees: int, per_round: int) -> Draws:
+    """Return which rows each tree was grown on, as far as the parameters tell."""
+    if takes_all_rows(parameters):
+        return Draws()
+    replays: tuple[Replay, ...] = ()
+    names = ("bagging_seed", "bagging_freq", "bagging_fraction", "neg_bagging_fraction", "pos_bagging_fraction")
+    with suppress(ValueError):
+        seed, every, share, of_zero, of_one = (float(parameters.get(name, "1")) for name in names)
+        shares = (of_zero, of_one) if loss == "logistic" and min(of_zero, of_one) < 1 else (share, share)
+        if seed.is_integer() and 0 <= seed < 2**31 and every.is_integer() and every >= 1:
+            replays = (partial(of_lightgbm, int(seed), shares, int(every), n_trees, per_round),)
+    return RoundDraws(rows="without replacement", replays=replays)
+
+
+def class_weight_in(parameters: Fields, loss: Loss) -> ClassWeight:
+    """Return what each row of a class weighs by the parameters."""
+    if loss != "logistic":
+        return None
+    if not _ZERO(parameters.get("is_unbalance", "0")):
+        return "unbalanced"
+    if _ONE(scale := parameters.get("scale_pos_weight", "1")):
+        return None
+    return 1.0, float(scale)
+
+
 def not_covered_parameter(parameters: Fields) -> str | None:
     """Return why trees grown with these parameters do not follow from the rows as it is known here; None where they do.
 
@@ -74,9 +103,4 @@ def not_covered_parameter(parameters: Fields) -> str | None:
         if meaning is None:
             return f"it was trained with LightGBM's parameter {one_line(name, 60)}, which is not known here"
         return f"it was trained with LightGBM's {name} = {one_line(value, 40)} ({meaning}): train without it"
-    if not takes_all_rows(parameters):
-        return (
-            "it was trained with LightGBM's bagging (bagging_fraction, subsample), and the rows that were drawn for "
-            "each tree are not replayed yet: train without it"
-        )
     return None

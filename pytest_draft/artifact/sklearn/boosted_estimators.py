@@ -14,13 +14,14 @@ from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.forest import Forest, Tree, minor_of
 from pytest_draft.artifact.forest.draws import Draws
-from pytest_draft.artifact.forest.observations import BoostedSums
+from pytest_draft.artifact.forest.observations import BoostedSums, ClassWeight
 from pytest_draft.artifact.forest.validate import Nodes, RawTree, check_arguments, counted, frozen, without_rows
+from pytest_draft.artifact.forest.weights import named_weights
 from pytest_draft.artifact.objects import Object, data_of
 from pytest_draft.artifact.origin import HeldBack
 from pytest_draft.artifact.read_forest import ReadForest
 from pytest_draft.artifact.records import Record
-from pytest_draft.errors import CorruptArtifactError, one_line
+from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError, one_line
 
 EPSILON = float(np.finfo(np.float64).eps)
 UNKNOWN_ROWS = 10_000
@@ -28,6 +29,9 @@ UNKNOWN_ROWS = 10_000
 
 _OLDEST, _NEWEST = (1, 1), (1, 9)
 """Versions of scikit-learn whose boosted trees were compared with the rows that they were trained on."""
+
+
+ALL = Draws()
 
 
 def read_boosted(
@@ -38,6 +42,7 @@ def read_boosted(
     parameters: dict[str, object],
     why: str | None,
     held_back: HeldBack | None = None,
+    draws: Draws = ALL,
 ) -> ReadForest:
     """Return the forest of a boosted ensemble, without names of columns and a version.
 
@@ -54,8 +59,8 @@ def read_boosted(
         feature_names=None,
         classes=classes,
         observation=observation,
-        draws=Draws(),
-        n_samples=int(trees[0].n_distinct[0]) if known else None,
+        draws=draws,
+        n_samples=int(trees[0].n_distinct[0]) if known and not draws.drawn else None,
         sklearn_version=None,
         parameters=parameters,
     )
@@ -125,6 +130,11 @@ def _require_sums(nodes: Nodes) -> None:
         raise CorruptArtifactError(f"tree {nodes.index}, node {wrong[0]}: its rows are not its children's together")
 
 
+def rows_of(tree: Tree) -> Tree:
+    """Return a tree in which each row weighs 1."""
+    return replace(tree, weight=frozen(tree.n_distinct.astype(np.float64)))
+
+
 def with_steps(tree: Tree, step: FloatArray) -> Tree:
     """Return a tree whose values are what its leaves add to a score; of inner nodes they are 0."""
     return replace(tree, value=frozen(np.where(tree.left < 0, step, 0.0)[:, None]), impurity=None)
@@ -158,6 +168,15 @@ def unknown_version(estimator: Object, known: Iterable[str]) -> str | None:
         f"its {estimator.kind} has a parameter {one_line(other[0], 60)}, which scikit-learn {_NEWEST[0]}.{_NEWEST[1]} "
         "does not have, and which may change what its trees say: train it with that version"
     )
+
+
+def class_weight_of(given: object, classes: Sequence[object]) -> ClassWeight:
+    """Return weights by class of a parameter ``class_weight`` that is not None."""
+    if isinstance(given, dict):
+        return tuple(named_weights(given, tuple(classes)).tolist())
+    if given != "balanced":
+        raise UnsupportedArtifactError("its parameter class_weight is neither 'balanced' nor a dict of numbers")
+    return "balanced"
 
 
 def class_of(stored: object) -> str:

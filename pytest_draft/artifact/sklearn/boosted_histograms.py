@@ -6,11 +6,13 @@ times the learning rate; the root holds 0. Each row's gradient and hessian were 
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from pytest_draft.arrays import AnyArray, FloatArray
 from pytest_draft.artifact.budget import Budget
-from pytest_draft.artifact.forest.observations import BoostedSums, Loss, Statements
+from pytest_draft.artifact.forest.observations import WEIGHTS, BoostedSums, ClassWeight, Loss, Statements
 from pytest_draft.artifact.forest.validate import Nodes, RawTree, checked_nodes
 from pytest_draft.artifact.objects import Object, data_of, described, plain_classes
 from pytest_draft.artifact.origin import HeldBack
@@ -20,6 +22,7 @@ from pytest_draft.artifact.sklearn.boosted_estimators import (
     EPSILON,
     UNKNOWN_ROWS,
     class_of,
+    class_weight_of,
     counted_or_bare,
     hessians_of_gains,
     reach,
@@ -79,6 +82,8 @@ _ROUNDINGS = 256
 _OUTLYING = 16.0
 """How many times the largest value of all nodes a row's gradient is taken to be at most, where no loss bounds it."""
 _LARGEST_SCORE = 700.0
+_HEAVY = 16.0
+"""How much a row weighs at most, for rounding, where weights follow from the numbers of rows of the classes."""
 _ADDED = 1e-15
 """What scikit-learn adds to each sum of hessians, beside `l2_regularization`."""
 
@@ -128,7 +133,16 @@ class _Reader:
         if why is None:
             said = self._statements(forest, stored, reach(base, steps))
         trees = tuple(with_steps(nodes.tree, nodes.tree.value[:, 0]) for nodes in forest)
-        observation = BoostedSums(loss=self._loss, base=base, statements=said, counted=counted)
+        weighted = self._estimator.get("_fitted_with_sw") not in (None, False)
+        unknown = WEIGHTS if weighted and self._class_weight is None else None
+        observation = BoostedSums(
+            loss=self._loss,
+            base=base,
+            statements=said,
+            counted=counted,
+            class_weight=self._class_weight,
+            unknown=unknown,
+        )
         held_back = None if why is not None else self._held_back(int(trees[0].n_distinct[0]) if counted else None)
         parameters = self._estimator.parameters()
         return read_boosted(self._estimator, trees, self._classes, observation, parameters, why, held_back), predictors
@@ -225,10 +239,6 @@ class _Reader:
             return f"the loss {shown} of its {kind} is not covered: train with loss='{covered[0]}'"
         if class_of(estimator.get("_loss")) not in (_CLASSES_OF_LOSSES[self._loss], ""):
             return f"its {kind} was trained with another loss than its parameter loss says: train it again"
-        if estimator.get("class_weight") is not None:
-            return f"the parameter class_weight of its {kind} is not covered yet: train without it"
-        if estimator.get("_fitted_with_sw") not in (None, False):
-            return f"its {kind} was trained with sample weights, which are not covered yet: train without them"
         if estimator.get("monotonic_cst") is not None:
             return f"the parameter monotonic_cst of its {kind} is not covered: train without it"
         if self._has_categories(stored):
@@ -274,6 +284,14 @@ class _Reader:
 
     # What its trees say
 
+    @cached_property
+    def _class_weight(self) -> ClassWeight:
+        """What each row of a class weighs."""
+        given = self._estimator.parameters().get("class_weight")
+        if given is None or self._classes is None:
+            return None
+        return class_weight_of(given, range(len(self._classes)))  # it numbers classes before it weighs them
+
     def _statements(self, forest: list[Nodes], stored: list[AnyArray], scores: FloatArray) -> tuple[Statements, ...]:
         """Return what each tree says; `scores` is how far from 0 a score can be before it."""
         values = [
@@ -310,7 +328,9 @@ class _Reader:
         """
         tree = nodes.tree
         rows = tree.n_distinct.astype(np.float64) if tree.n_distinct[0] else np.full(tree.n_nodes, UNKNOWN_ROWS)
+        heaviest = max(1.0, *self._class_weight) if isinstance(self._class_weight, tuple) else _HEAVY
         lost = rows * _SINGLE + EPSILON * (_ROUNDINGS + rows[0]) * rows[0]
+        lost *= 1.0 if self._class_weight is None else heaviest
         # The root holds 0, whatever its rows, also where it is a leaf.
         node = np.arange(1, tree.n_nodes)
         node = node if inner else node[tree.left[node] < 0]

@@ -7,11 +7,15 @@ classes times (K - 1) / K; a regressor's leaf holds the mean of r. A score moves
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from pytest_draft.arrays import FloatArray
 from pytest_draft.artifact.budget import Budget
-from pytest_draft.artifact.forest.observations import BoostedSums, Loss, Statements
+from pytest_draft.artifact.forest.draws import Draws, Replay, RoundDraws
+from pytest_draft.artifact.forest.observations import DRAWS, WEIGHTS, BoostedSums, Loss, Statements
+from pytest_draft.artifact.forest.round_masks import of_scikit_learn
 from pytest_draft.artifact.forest.validate import Nodes, checked_nodes
 from pytest_draft.artifact.objects import Object, data_of, described, numbers_of, plain_classes, with_article
 from pytest_draft.artifact.read_forest import ReadForest
@@ -25,6 +29,7 @@ from pytest_draft.artifact.sklearn.boosted_estimators import (
     raw_tree,
     reach,
     read_boosted,
+    rows_of,
     unknown_version,
     with_steps,
 )
@@ -96,11 +101,16 @@ class _Reader:
         said = tuple(Statements.none() for _ in forest)
         if why is None:
             said = self._statements(forest, reach(base, steps), counted=counted)
-        trees = tuple(with_steps(nodes.tree, step) for nodes, step in zip(forest, steps, strict=True))
-        observation = BoostedSums(loss=self._loss, base=base, statements=said, counted=counted)
+        trees = tuple(with_steps(rows_of(nodes.tree), step) for nodes, step in zip(forest, steps, strict=True))
+        draws = Draws() if why is not None else self._draws(forest)
+        weighted = any((nodes.tree.weight != nodes.tree.n_distinct).any() for nodes in forest)
+        unknown = WEIGHTS if weighted else DRAWS if draws.drawn else None
+        observation = BoostedSums(loss=self._loss, base=base, statements=said, counted=counted, unknown=unknown)
         best = counted and why is None and all(tree.get("splitter") == "best" for tree in inner)
         parameters = self._estimator.parameters() | ({"splitter": "best"} if best else {})
-        return read_boosted(self._estimator, trees, self._classes, observation, parameters, why), self._parts
+        return read_boosted(
+            self._estimator, trees, self._classes, observation, parameters, why, draws=draws
+        ), self._parts
 
     # Trees
 
@@ -142,8 +152,8 @@ class _Reader:
             return f"the loss {shown} of its {kind} is not covered: train with loss='{min(fits)}'"
         if class_of(estimator.get("_loss")) not in (*_CLASSES_OF_LOSSES[self._loss], ""):
             return f"its {kind} was trained with another loss than its parameter loss says: train it again"
-        if estimator.get("subsample") != 1.0:
-            return f"the parameter subsample of its {kind} is not 1: its draws of rows are not covered yet"
+        if self._share is None:
+            return f"the parameter subsample of its {kind} is no share of the rows"
         if estimator.get("n_iter_no_change") is not None:
             return (
                 f"the parameter n_iter_no_change of its {kind} held a part of the rows back, which is not covered yet: "
@@ -153,9 +163,24 @@ class _Reader:
             return f"the parameter warm_start of its {kind} is not covered: train it in one go"
         if any(tree.get("monotonic_cst") is not None for tree in inner):
             return f"monotonic constraints of its {kind} are not covered: train without them"
-        if any((nodes.tree.weight != nodes.tree.n_distinct).any() for nodes in forest):
-            return f"its {kind} was trained with sample weights, which are not covered yet: train without them"
         return None
+
+    @property
+    def _share(self) -> float | None:
+        """The share of the rows that each round draws; None where the file does not tell."""
+        share = self._estimator.get("subsample")
+        return float(share) if isinstance(share, (int, float)) and 0 < share <= 1 else None
+
+    def _draws(self, forest: list[Nodes]) -> Draws:
+        """Return which rows each round drew, as far as the generator of the file tells."""
+        share, per_tree = self._share, int(forest[0].tree.n_distinct[0])
+        if share is None or share == 1:
+            return Draws()
+        seed = self._estimator.get("random_state")
+        replays: tuple[Replay, ...] = ()
+        if type(seed) is int and 0 <= seed < 2**32:
+            replays = (partial(of_scikit_learn, seed, share, len(forest), self._n_scores),)
+        return RoundDraws(rows="without replacement", per_tree=per_tree or None, replays=replays)
 
     # What its trees say
 
@@ -190,7 +215,8 @@ class _Reader:
     def _statements(self, forest: list[Nodes], scores: FloatArray, *, counted: bool) -> tuple[Statements, ...]:
         inner = [nodes.tree.value[nodes.tree.left >= 0] for nodes in forest]
         means = counted and any(values.any() for values in inner)
-        spread = means and self._loss != "squared" and any(nodes.impurity.any() for nodes in forest)
+        weighted = any((nodes.tree.weight != nodes.tree.n_distinct).any() for nodes in forest)
+        spread = means and not weighted and self._loss != "squared" and any(nodes.impurity.any() for nodes in forest)
         return tuple(
             self._said(nodes, score, means=means, spread=spread) for nodes, score in zip(forest, scores, strict=True)
         )
@@ -202,6 +228,7 @@ class _Reader:
         """
         tree, loss = nodes.tree, self._loss
         value, rows = tree.value[:, 0], tree.n_distinct.astype(np.float64)
+        weight = tree.weight if rows.any() else rows
         rounding = self._rounding(nodes, score, counted=bool(rows[0]))
         leaves, inner = tree.leaves, np.flatnonzero(tree.left >= 0)
         # A leaf without anything left to explain holds 0 as well.
@@ -213,7 +240,7 @@ class _Reader:
             step = step / self._factor
             parts = [Statements.of(leaves, (0, 1, step, 0), 0.0, rounding[leaves] * (1 + np.abs(step)))]
         if means:
-            parts.append(Statements.of(inner, (0, 1, 0, 0), -rows[inner] * value[inner], rounding[inner]))
+            parts.append(Statements.of(inner, (0, 1, 0, 0), -weight[inner] * value[inner], rounding[inner]))
         if spread:
             found = means_of_pairs(tree, nodes.impurity, self._factor)
             total = -rows[found.node] * found.mean

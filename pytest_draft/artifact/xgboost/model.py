@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -11,14 +12,25 @@ import numpy as np
 
 from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.forest.draws import Draws
-from pytest_draft.artifact.forest.observations import BoostedSums, Loss, Statements
+from pytest_draft.artifact.forest.draws import Draws, Replay, RoundDraws
+from pytest_draft.artifact.forest.observations import DRAWS, WEIGHTS, BoostedSums, Loss, Statements
+from pytest_draft.artifact.forest.round_masks import of_exact_xgboost, of_xgboost
 from pytest_draft.artifact.read_forest import ReadForest
 from pytest_draft.artifact.world.contents import Contents, Stored, stored_categories, stored_values
 from pytest_draft.artifact.xgboost.parts import has_text, number, numbers, part, text, whole
 from pytest_draft.artifact.xgboost.rates import rates_of
-from pytest_draft.artifact.xgboost.settings import NEWEST, OLDEST, stated_rates, takes_all_rows, tree_settings, unusual
-from pytest_draft.artifact.xgboost.sums import Link, base_score, counted_in, statements_of, statements_of_values
+from pytest_draft.artifact.xgboost.settings import (
+    NEWEST,
+    OLDEST,
+    seed_of,
+    share_drawn,
+    single,
+    stated_rates,
+    takes_all_rows,
+    tree_settings,
+    unusual,
+)
+from pytest_draft.artifact.xgboost.sums import Link, Ways, base_score, counted_in, statements_of, statements_of_values
 from pytest_draft.artifact.xgboost.trees import read_tree
 from pytest_draft.artifact.xgboost.unread import unlike_sums, unread
 from pytest_draft.errors import ArtifactTooBigError, CorruptArtifactError, UnsupportedArtifactError, one_line
@@ -45,10 +57,6 @@ _UNLIKE = (
 _BARE = (
     "its sums of hessians and base weights were removed, and it tells no learning rate and lambda, or is a regressor: "
     "what its leaves say without these is not used"
-)
-_NOT_WHOLE = (
-    "its first trees do not hold whole numbers of rows, as with sample_weight, scale_pos_weight, base_margin or an "
-    "objective of one's own: train it without, to have it judged"
 )
 
 
@@ -143,15 +151,17 @@ def booster_of(  # noqa: PLR0915
     factor = {"softmax": 2.0, "poisson": float(np.exp(np.float32(limit or 0.0)))}.get(loss, 1.0)
     is_bare = not any(tree.hessian.any() or tree.step.any() for tree in trees)
     rates = stated_rates(settings) if is_bare else rates_of(trees, limit or np.inf, stated_rates(settings))
-    counted = counted_in(trees, n_scores, loss, base, factor, rates)
-    reasons = [not_covered, *_refused(parts, objective, name, in_parallel)]
+    share, scale = share_drawn(settings), _scale(objective)
+    class_weight = (1.0, single(scale)) if scale != 1 and loss == "logistic" else None
+    of_class_one = scale if class_weight else 1.0
+    ways = Ways(n_scores, max(1, in_parallel), share, of_class_one)
+    counted = counted_in(trees, ways, loss, base, factor, rates)
+    reasons = [not_covered, *_refused(parts, objective, name)]
     reasons += unusual(config, settings, poisson=loss == "poisson")
     if is_bare and (rates is None or loss in ("squared", "poisson")):
         reasons.append(_BARE)
     elif rates is None:
         reasons.append(_UNLIKE)
-    elif not (is_bare or counted.is_whole):
-        reasons.append(_NOT_WHOLE)
     reason = next((one for one in reasons if one is not None), None)
     statements = tuple(
         Statements.none()
@@ -161,8 +171,12 @@ def booster_of(  # noqa: PLR0915
         else statements_of(tree, loss, factor, rates, limit, counted)
         for tree in trees
     )
-    once = name in _OBJECTIVES and in_parallel == 1 and not _is_weighted(objective) and takes_all_rows(settings)
-    is_counted = loss == "squared" and not is_bare and counted.is_whole and once
+    as_one = name in _OBJECTIVES and scale == 1 and not is_bare and counted.is_whole
+    once = as_one and takes_all_rows(settings)
+    is_counted = loss == "squared" and as_one
+    weights = not is_bare and not (counted.is_whole and (scale == 1 or class_weight is not None))
+    unknown = WEIGHTS if weights else DRAWS if share < 1 else None
+    draws = _draws(config, share, len(trees)) if share < 1 else Draws()
     if classes is None and name.startswith(_CLASSIFIED):
         classes = tuple(range(max(2, n_scores)))
     forest = Forest(
@@ -172,10 +186,18 @@ def booster_of(  # noqa: PLR0915
         feature_names=_names(parts.learner.get("feature_names"), n_features),
         classes=tuple(classes) if classes is not None and name.startswith(_CLASSIFIED) else None,
         observation=BoostedSums(
-            loss=loss, base=base, statements=statements, single=True, counted=is_counted, weighed=True
+            loss=loss,
+            base=base,
+            statements=statements,
+            single=True,
+            counted=is_counted,
+            weighed=True,
+            in_parallel=max(1, in_parallel),
+            class_weight=None if weights else class_weight,
+            unknown=unknown,
         ),
-        draws=Draws(),
-        n_samples=counted.n_rows if once and not is_bare else None,
+        draws=draws,
+        n_samples=counted.n_rows if once else None,
         sklearn_version=None,
     )
     others = unread(parts.whole, config, stored, n_features, max(1, in_parallel) * n_scores)
@@ -226,7 +248,17 @@ def _limit(objective: Mapping[str, Any]) -> float:
     return limit
 
 
-def _refused(parts: _Learner, objective: Mapping[str, Any], name: str, in_parallel: int) -> Sequence[str]:
+def _draws(config: object, share: float, n_trees: int) -> RoundDraws:
+    """Return the draws of trees that each take a share of the rows."""
+    seed = seed_of(config)
+    rules: tuple[Replay, ...] = ()
+    if seed is not None:
+        rules = tuple(partial(of_xgboost, seed, share, skipped, n_trees) for skipped in (1, 0))
+        rules += (partial(of_exact_xgboost, seed, share, n_trees),)
+    return RoundDraws(rows="without replacement", replays=rules)
+
+
+def _refused(parts: _Learner, objective: Mapping[str, Any], name: str) -> Sequence[str]:
     """Return a sentence for each thing of a booster that is not covered."""
     found = []
     if parts.version[:2] < OLDEST or parts.version[:2] > NEWEST:
@@ -234,25 +266,19 @@ def _refused(parts: _Learner, objective: Mapping[str, Any], name: str, in_parall
         found.append(f"XGBoost {one_line(shown, 40)} wrote it, and 1.7 to 3 are covered: train it with one of these")
     if parts.is_dart:
         found.append("it was trained with booster='dart', which is not covered: train it with booster='gbtree'")
-    if in_parallel != 1:
-        found.append(
-            "it was trained with num_parallel_tree above 1, whose trees draw their rows, which is not covered: train "
-            "it with one tree in each round"
-        )
     if name not in _OBJECTIVES:
         found.append(
             f"it was trained with the objective {one_line(name, 60)}, which is not covered: covered are "
             f"{', '.join(_OBJECTIVES)}"
         )
-    if _is_weighted(objective):
-        found.append("it was trained with scale_pos_weight, which is not covered: train it without, to have it judged")
     return found
 
 
-def _is_weighted(objective: Mapping[str, Any]) -> bool:
-    """Return whether rows of one class weigh more."""
-    scale = objective.get("reg_loss_param")
-    return isinstance(scale, dict) and has_text(scale, "scale_pos_weight") and number(scale["scale_pos_weight"]) != 1
+def _scale(objective: Mapping[str, Any]) -> float:
+    """Return what a row of the second class (of a regressor: with the target 1) weighs."""
+    given = objective.get("reg_loss_param")
+    found = number(given["scale_pos_weight"]) if isinstance(given, dict) and has_text(given, "scale_pos_weight") else 1
+    return 1.0 if found is None else found
 
 
 def _categories(stored: object) -> Iterator[list[object]]:

@@ -23,14 +23,13 @@ _PARAMETERS = Parameters(
             *("grow_policy", "interaction_constraints", "max_bin", "max_cat_threshold", "max_cat_to_onehot"),
             *("max_depth", "max_leaves", "min_child_weight", "min_split_loss", "gamma", "opt_dense_col"),
             *("refresh_leaf", "sketch_ratio", "sparse_threshold"),
-            *("eta", "learning_rate", "lambda", "reg_lambda"),  # which are read
+            *("eta", "learning_rate", "lambda", "reg_lambda", "subsample"),  # which are read
         )
     ),
     needed={
         **dict.fromkeys(
             _OF_LEAVES[:3], (lambda value: number(value) == 0, "leaves' values are cut off, or drawn to zero")
         ),
-        "subsample": (lambda value: number(value) == 1, "each tree draws its rows"),
         "sampling_method": (among("uniform"), "each tree draws its rows"),
         "monotone_constraints": (lambda value: not value.strip("()[]0, "), "leaves' values are bounded by others"),
     },
@@ -73,9 +72,24 @@ def tree_settings(config: object) -> dict[str, str]:
     return found
 
 
+def share_drawn(settings: Mapping[str, str]) -> float:
+    """Return the share of the rows that each tree draws, in single precision; 1 for all."""
+    share = number(settings["subsample"]) if "subsample" in settings else 1.0
+    return single(share) if share is not None and 0 < share < 1 else 1.0
+
+
+def seed_of(config: object) -> int | None:
+    """Return the seed of a booster's configuration; None where it is not said, or not what the draws go by."""
+    learner = config.get("learner") if isinstance(config, dict) else None
+    said = learner.get("generic_param") if isinstance(learner, dict) else None
+    seed = number(str(said.get("seed", "-1"))) if isinstance(said, dict) else None
+    return int(seed) if seed is not None and 0 <= seed < 2**32 and float(seed).is_integer() else None
+
+
 def takes_all_rows(settings: Mapping[str, str]) -> bool:
     """Return whether settings give each tree all rows, as far as they are known here."""
-    return all(name in _OF_LEAVES for name, _, _ in _PARAMETERS.strange(settings))
+    strange = all(name in _OF_LEAVES for name, _, _ in _PARAMETERS.strange(settings))
+    return strange and share_drawn(settings) == 1
 
 
 def stated_rates(settings: Mapping[str, str]) -> Rates | None:

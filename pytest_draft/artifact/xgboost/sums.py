@@ -30,6 +30,19 @@ _ULPS = 2.0
 """How many times the rounding of a number near 1 a row's gradient or hessian can be off."""
 
 
+@dataclass(frozen=True)
+class Ways:
+    """How trees were trained."""
+
+    n_scores: int
+    in_parallel: int
+    """Trees that each round adds to each score."""
+    drawn: float
+    """Share of the rows that each tree draws."""
+    of_class_one: float
+    """Weight of each row of the second of two classes."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Counted:
     """What the first trees say of numbers of rows."""
@@ -75,7 +88,7 @@ def base_score(written: str, n_scores: int, link: Link, version: tuple[int, ...]
 
 
 def counted_in(
-    trees: Sequence[XGBoostTree], n_scores: int, loss: Loss, base: FloatArray, factor: float, rates: Rates | None
+    trees: Sequence[XGBoostTree], ways: Ways, loss: Loss, base: FloatArray, factor: float, rates: Rates | None
 ) -> Counted:
     """Count the rows of nodes where all rows have one hessian: in the first round, and by squared errors always.
 
@@ -87,25 +100,30 @@ def counted_in(
         To count the rows of a class, too; None where they are not known.
     """
     first, hessian = sensitivities(loss, base)
-    is_whole, roots, filled = True, [], []
-    for index, tree in enumerate(trees if loss == "squared" else trees[:n_scores]):
-        k = index % n_scores
+    is_whole, roots, filled, of_class_one = True, [], [], ways.of_class_one
+    for index, tree in enumerate(trees if loss == "squared" else trees[: ways.n_scores * ways.in_parallel]):
+        k = index // ways.in_parallel % ways.n_scores
         count = tree.hessian / (factor * hessian[k])
         error = count * (SINGLE if loss == "squared" else 8 * SINGLE)
-        is_whole &= _are_whole(count, error)
+        if of_class_one == 1:
+            is_whole &= _are_whole(count, error)
         roots.append((float(count[0]), float(error[0])))
         if loss in ("logistic", "softmax") and rates is not None:
             gradient, of_rounding = gradients(tree, rates)
-            is_whole &= _are_whole(count * first[k] - gradient, error + of_rounding)
+            own = (count * first[k] - gradient) / of_class_one
+            is_whole &= _are_whole(own, (error + of_rounding) / of_class_one)
+            if of_class_one != 1:
+                is_whole &= _are_whole(count - own * of_class_one, 2 * error + of_rounding)
         rounded = np.rint(np.minimum(count, 2.0**53))
         filled.append(replace(tree.tree, weight=rounded, n_distinct=rounded.astype(np.int64)))
     if loss == "squared":
         is_whole &= all(map(_adds_up, filled))
     about, error_of_root = roots[0]
-    is_whole &= all(abs(one - about) <= max(0.5, 2 * error_of_root) for one, _ in roots)
+    if ways.drawn == 1:
+        is_whole &= all(abs(one - about) <= max(0.5, 2 * error_of_root) for one, _ in roots)
     scale = float(np.abs(base).max()) + sum(float(np.abs(tree.tree.value).max()) for tree in trees)
     n_rows = round(about) if is_whole and error_of_root <= _WHOLE else None
-    return Counted(is_whole, n_rows, about, filled, scale)
+    return Counted(is_whole, n_rows, about / ways.drawn, filled, scale)
 
 
 def gradients(tree: XGBoostTree, rates: Rates) -> tuple[FloatArray, FloatArray]:

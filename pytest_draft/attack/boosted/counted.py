@@ -8,8 +8,9 @@ import numpy as np
 
 from pytest_draft.arrays import IntArray
 from pytest_draft.artifact.forest import Forest, Tree
+from pytest_draft.artifact.forest.draws import RoundDraws
 from pytest_draft.artifact.forest.nodes import ForestNodes
-from pytest_draft.artifact.forest.observations import RowNumbers, sensitivities
+from pytest_draft.artifact.forest.observations import WEIGHTS, RowNumbers, sensitivities
 from pytest_draft.attack.boosted.staged import boosted
 from pytest_draft.errors import NotCoveredError
 
@@ -33,32 +34,37 @@ def row_numbers(forest: Forest) -> Forest:
     NotCoveredError
         Where they are known of no tree.
     """
-    said = boosted(forest)
-    trees = list(forest.trees) if said.counted else _by_hessians(forest)
-    if not trees:
+    said, draws = boosted(forest), forest.draws
+    known = dict(enumerate(forest.trees)) if said.counted else _by_hessians(forest)
+    if not known:
         raise NotCoveredError(
             "its file tells neither numbers of rows nor sums of hessians, from which they would follow: such boosted "
             "trees are covered where columns hold few values, and without side knowledge"
         )
-    return replace(
-        forest, trees=tuple(trees), classes=None, observation=RowNumbers(), n_samples=int(trees[0].n_distinct[0])
-    )
+    trees = tuple(known.values())
+    n_rows = forest.n_samples if draws.drawn else int(trees[0].n_distinct[0])
+    if isinstance(draws, RoundDraws) and draws.of_trees is not None:
+        draws = replace(draws, of_trees=draws.of_trees[list(known)])
+    return replace(forest, trees=trees, classes=None, observation=RowNumbers(), n_samples=n_rows, draws=draws)
 
 
-def _by_hessians(forest: Forest) -> list[Tree]:
-    """Return the trees whose leaves' numbers of rows follow from sums of hessians that are all alike."""
+def _by_hessians(forest: Forest) -> dict[int, Tree]:
+    """Return the trees, by their places, whose numbers of rows follow from sums of hessians that are all alike."""
     said = boosted(forest)
-    found: list[Tree] = []
+    found: dict[int, Tree] = {}
+    if said.class_weight is not None or said.unknown == WEIGHTS:
+        return found
     hessian = sensitivities(said.loss, said.base[:, None])[1][:, 0]
-    for t, tree in enumerate(forest.trees if said.loss == "squared" else forest.trees[: said.n_scores]):
-        number = _at_leaves(forest, t, float(hessian[t % said.n_scores]))
+    first_round = said.n_scores * said.in_parallel
+    for t, tree in enumerate(forest.trees if said.loss == "squared" else forest.trees[:first_round]):
+        number = _at_leaves(forest, t, float(hessian[said.score_of(t)]))
         if number is None:
             continue
         n_rows = ForestNodes.of([tree]).summed_up(number[:, None].astype(np.float64))[:, 0]
-        if found and n_rows[0] != found[0].weight[0]:
+        if found and n_rows[0] != next(iter(found.values())).weight[0] and not forest.draws.drawn:
             continue
         distinct = n_rows.astype(np.int64)
-        found.append(replace(tree, value=np.zeros((tree.n_nodes, 1)), weight=n_rows, n_distinct=distinct))
+        found[t] = replace(tree, value=np.zeros((tree.n_nodes, 1)), weight=n_rows, n_distinct=distinct)
     return found
 
 

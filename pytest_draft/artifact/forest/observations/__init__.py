@@ -2,8 +2,11 @@
 
 from pytest_draft.artifact.forest.observations.answers import Answers, MeanTargets, Possible, Shares, WinningLabels
 from pytest_draft.artifact.forest.observations.observation import (
+    DRAWS,
+    WEIGHTS,
     BoostedSums,
     ClassCounts,
+    ClassWeight,
     Loss,
     NewtonSteps,
     NodeCounts,
@@ -19,9 +22,12 @@ from pytest_draft.artifact.forest.observations.observation import (
 )
 
 __all__ = [
+    "DRAWS",
+    "WEIGHTS",
     "Answers",
     "BoostedSums",
     "ClassCounts",
+    "ClassWeight",
     "Loss",
     "MeanTargets",
     "NewtonSteps",

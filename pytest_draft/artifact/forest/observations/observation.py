@@ -231,6 +231,14 @@ class NewtonSteps:
     """What the sum of the steps is multiplied by."""
 
 
+ClassWeight = tuple[float, ...] | Literal["balanced", "unbalanced"] | None
+"""Weights by class: of the classes in their order; so that all weigh alike (*balanced*, n / (classes * rows of one));
+or so that the rarer of two weighs as much as the other, whose rows weigh 1 (*unbalanced*).
+"""
+
+DRAWS, WEIGHTS = "which rows each tree drew", "the weights of rows"
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class BoostedSums(Observation):
     """Sums over the rows of nodes.
@@ -241,7 +249,7 @@ class BoostedSums(Observation):
 
     loss: Loss
     base: FloatArray
-    """Shape (n_scores,). Each score before the first tree. Tree t adds to score t modulo n_scores."""
+    """Shape (n_scores,). Each score before the first tree; see `score_of`."""
     statements: tuple[Statements, ...] = field(repr=False)
     """Of each tree; counts are not repeated here."""
     single: bool = False
@@ -253,6 +261,14 @@ class BoostedSums(Observation):
 
     weighed: bool = False
     """Whether its number of rows is a sum of their weights, and the file does not tell whether each is 1."""
+    in_parallel: int = 1
+    """Trees that each round adds to each score."""
+    class_weight: ClassWeight = None
+    """What each row of a class adds in place of 1 to the sums that are no numbers of rows; None for 1."""
+    unknown: str | None = None
+    """What is not known of how much each row adds to sums: `DRAWS` or `WEIGHTS`; None where it is. Then each adds
+    nothing or its own amount, or any times its own amount.
+    """
 
     named: ClassVar[str] = "sums"
     no_rows: ClassVar[str] = "the numbers of rows in its leaves are not in its file, only sums of what each had left"
@@ -265,6 +281,24 @@ class BoostedSums(Observation):
     @property
     def in_words(self) -> str | None:  # noqa: D102
         return None if self.counted else "no counts"
+
+    def score_of(self, tree: int) -> int:
+        """Return to which score a tree adds."""
+        return tree // self.in_parallel % self.n_scores
+
+    def weights(self, labels: IntArray) -> FloatArray | None:
+        """Return what each of all rows adds in place of 1, shape (n_rows,); None for 1."""
+        given = self.class_weight
+        if given is None:
+            return None
+        number = np.bincount(labels, minlength=2 if isinstance(given, str) else len(given)).astype(np.float64)
+        if isinstance(given, tuple):
+            of_class = np.array(given)
+        elif given == "balanced":
+            of_class = len(labels) / (len(number) * np.maximum(number, 1.0))
+        else:
+            of_class = number.max() / np.maximum(number, 1.0)
+        return np.asarray(of_class[labels])
 
     def totals(self, value: FloatArray, weight: FloatArray) -> FloatArray:  # noqa: D102
         if not self.counted:
