@@ -51,22 +51,17 @@ def class_keys(modules: tuple[str, ...], names: tuple[str, ...]) -> set[tuple[st
     return {(module, name) for module in modules for name in names}
 
 
-# The second module name of each pair is that of scikit-learn before 0.22.
 _FORESTS = class_keys(
-    ("sklearn.ensemble._forest", "sklearn.ensemble.forest"),
+    ("sklearn.ensemble._forest",),
     ("RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor"),
 )
 TREES = class_keys(
-    ("sklearn.tree._classes", "sklearn.tree.tree"),
+    ("sklearn.tree._classes",),
     ("DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier", "ExtraTreeRegressor"),
 )
-BAGGING = class_keys(
-    ("sklearn.ensemble._bagging", "sklearn.ensemble.bagging"), ("BaggingClassifier", "BaggingRegressor")
-)
-_BOOSTED = class_keys(
-    ("sklearn.ensemble._weight_boosting", "sklearn.ensemble.weight_boosting"), ("AdaBoostClassifier",)
-)
-_ISOLATION = class_keys(("sklearn.ensemble._iforest", "sklearn.ensemble.iforest"), ("IsolationForest",))
+BAGGING = class_keys(("sklearn.ensemble._bagging",), ("BaggingClassifier", "BaggingRegressor"))
+_BOOSTED = {("sklearn.ensemble._weight_boosting", "AdaBoostClassifier")}
+_ISOLATION = {("sklearn.ensemble._iforest", "IsolationForest")}
 _LABEL_FORESTS = {("diffprivlib.models.forest", "RandomForestClassifier")}
 _LABEL_TREES = {("diffprivlib.models.forest", "DecisionTreeClassifier")}
 _NOISY_FORESTS: dict[tuple[str, str], Mechanism] = {

@@ -21,7 +21,7 @@ from pytest_draft.artifact.sklearn.selection import SELECTIONS
 from pytest_draft.artifact.sklearn.transformers import READERS, column_positions
 from pytest_draft.artifact.walking import records_in
 from pytest_draft.artifact.world.contents import Contents
-from pytest_draft.errors import ArtifactError, CorruptArtifactError, UnsupportedArtifactError
+from pytest_draft.errors import ArtifactError, CorruptArtifactError, UnsupportedArtifactError, one_line
 
 _MAX_DEPTH = 8
 """Most transformers inside each other (pipelines in column transformers and so on): it bounds the recursion."""
@@ -78,7 +78,7 @@ class EncoderReader:
             self._block = self._after(step, path, self._block, 0)
         except UnsupportedArtifactError as error:
             said = str(error)
-            self._block, self.not_covered = None, said if RECIPE in said else f"{said}: {RECIPE}"
+            self._block, self.not_covered = None, said if _HOW in said else f"{said}: {RECIPE}"
 
     def fork(self) -> EncoderReader:
         """Return a reader of what follows for one of several models behind the same transformers."""
@@ -231,15 +231,21 @@ def steps_of(pipeline: Object) -> list[tuple[str, object]]:
 
 
 def _not_covered(step: object) -> UnsupportedArtifactError:
+    if isinstance(step, Record) and step.cls.module.startswith(_SAMPLERS):
+        name = one_line(step.cls.name, 80)
+        return UnsupportedArtifactError(
+            f"the forest saw what {name} made of the training rows: save it alone with the table of fit_resample {_HOW}"
+        )
     what = f"it holds a Pipeline with {described(step)} before its last step, which is not covered"
     why = _REASONS.get(step.cls.key) if isinstance(step, Record) else None
     return UnsupportedArtifactError(f"{what}{'' if why is None else f' ({why})'}: {RECIPE}")
 
 
-RECIPE = (
-    "save the forest alone and give it the data as that step encodes them "
-    "(three lines: docs/how-to/pipelines.md, any other step)"
-)
+_HOW = "(three lines: docs/how-to/pipelines.md, any other step)"
+RECIPE = f"save the forest alone and give it the data as that step encodes them {_HOW}"
+_SAMPLERS = ("imblearn.over_sampling", "imblearn.under_sampling", "imblearn.combine", "imblearn.base")
+"""Modules of what makes other rows of the training data."""
+
 _REASONS = {
     ("sklearn.preprocessing._target_encoder", "TargetEncoder"): (
         "its encodings are counts and sums of the labels by category, and in training it made them fold by fold, "

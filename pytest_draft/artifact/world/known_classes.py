@@ -21,7 +21,7 @@ _SPLINE = frozenset(("t", "c", "k", "_t", "_c", "_k", "_asarray", "extrapolate",
 PLAIN = frozenset(
     (
         *(("datetime", name) for name in ("date", "datetime", "time", "timedelta", "timezone")),
-        *((module, name) for module in ("builtins", "__builtin__") for name in ("slice", "set", "frozenset", "range")),
+        *(("builtins", name) for name in ("slice", "set", "frozenset", "range")),
         ("collections", "OrderedDict"),
         ("collections", "defaultdict"),
         ("decimal", "Decimal"),
