@@ -74,11 +74,7 @@ def test_old_scalers_and_encoders_are_read_as_todays(version, columns, classes, 
     encoder = OneHotEncoder(drop="if_binary").fit(columns[:, :3])
     encoder.sparse = encoder.sparse_output
     new = ("n_features_in_", "sparse_output", "_n_features_outs", "_drop_idx_after_grouping", "_infrequent_enabled")
-    steps = [
-        (encoder, new),
-        *((scaler.fit(columns), new) for scaler in (StandardScaler(), MinMaxScaler(), RobustScaler())),
-    ]
-    for step, without in steps:
+    for step in (encoder, StandardScaler(), MinMaxScaler(), RobustScaler()):
         pipeline = make_pipeline(step, RandomForestClassifier(2, max_depth=2, random_state=1))
         pipeline.fit(columns[:, :3], classes)
         expected = read(dump(pipeline)).encoder
