@@ -268,9 +268,17 @@ def _all_contents(root: object, budget: Budget, understood: frozenset[tuple[int,
     return replace(contents, arrays=arrays, opaque=opaque)
 
 
-def view_beside(root: object, budget: Budget) -> View:
-    """Return what a file holds in which no model is found: all of it can be searched for training rows."""
+def view_beside(root: object, budget: Budget, refused: object) -> View:
+    """Return what a file holds in which no model is found: all of it can be searched for training rows.
+
+    Parameters
+    ----------
+    refused : object
+        What a reader found in a model that it refused, as `Contents`.
+    """
     contents = with_transformers(_all_contents(root, budget), root, budget)
+    if isinstance(refused, Contents):
+        contents = replace(contents, arrays=(*contents.arrays, *refused.arrays), counted=refused.counted)
     nothing = RuleList("no model", (ListedRule((), 0),), None, None, ())
     return View("no model", nothing, (), contents=contents, account=account_of(root, budget))
 

@@ -21,6 +21,7 @@ from pytest_draft.artifact.model import Artifact, View, view, view_beside, view_
 from pytest_draft.artifact.onnx.graph import is_onnx
 from pytest_draft.artifact.onnx.model import read_onnx
 from pytest_draft.artifact.pickle.interpreter import interpret
+from pytest_draft.artifact.read_forest import ReadForest
 from pytest_draft.artifact.release import PICKLE, Member, members_of
 from pytest_draft.artifact.rules.texts import rule_list_in, text_of
 from pytest_draft.artifact.sklearn.estimators import SUPPORTED
@@ -105,7 +106,7 @@ def _view(packed: bytes, limits: Limits, place: str | None) -> View:
         found = _viewed(root, budget, place)
     elif is_onnx(packed):
         found = view_of_forest(*read_onnx(packed, budget))
-    elif (booster := booster_in(packed, budget)) is not None:
+    elif (booster := _booster(packed, budget)) is not None:
         found = view_of_forest(booster)
     elif (text := text_of(packed, limits)) is not None:
         found = view_of_rules(*rule_list_in(text))
@@ -113,6 +114,15 @@ def _view(packed: bytes, limits: Limits, place: str | None) -> View:
         root, budget = _objects(packed, limits)
         found = _viewed(root, budget, place)
     return replace(found, account=replace(found.account, unexplained=(*budget.unused, *found.account.unexplained)))
+
+
+def _booster(packed: bytes, budget: Budget) -> ReadForest | None:
+    """Return the booster in a format of its own; a refusal takes with it what the reader found."""
+    try:
+        return booster_in(packed, budget)
+    except UnsupportedArtifactError as refusal:
+        refusal.beside = view_beside(None, budget, refusal.beside)
+        raise
 
 
 def _viewed(root: object, budget: Budget, place: str | None) -> View:
@@ -127,7 +137,7 @@ def _viewed(root: object, budget: Budget, place: str | None) -> View:
             holds = "" if SUPPORTED in str(error) else f"{error}; "
             refusal = ArtifactNotAllowedError(f"{holds}{budget.not_run}")
         with suppress(ArtifactError):
-            refusal.beside = view_beside(root, budget)
+            refusal.beside = view_beside(root, budget, error.beside)
         raise refusal from None
 
 

@@ -76,6 +76,7 @@ def rarest_categories(
             continue
         lowest = [int(times.min()) for times in rows if len(times) == most]
         found.append(Rarest(path, min(lowest), min(lowest) if known_to_be_of else max(lowest)))
+    found += (Rarest(path, rows, rows) for path, rows in artifact.contents.counted)
     if (named := _rarest_name(artifact, columns, data)) is not None:
         found.append(Rarest(COLUMN_NAMES, named, named))
     return found, doubts
