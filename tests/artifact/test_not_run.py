@@ -9,10 +9,12 @@ import cloudpickle
 import joblib
 import numpy as np
 import pytest
+import skops.io as skops
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from attack_corpus.pickles import Payload
+from attack_corpus.skops_files import EMPTY, node_of, planted, rewritten
 from pytest_draft.artifact import read
 from pytest_draft.errors import ArtifactNotAllowedError, UnsupportedArtifactError
 
@@ -138,3 +140,35 @@ def test_a_sampler_in_a_pipeline_is_named_with_what_to_do(columns, classes, fore
     found = read(dump(renamed(pipeline, ("sklearn.pipeline\nPipeline", "imblearn.pipeline\nPipeline"), sampler)))
     assert "the forest saw what SMOTE made of the training rows: save it alone with the table of" in found.not_covered
     assert found.forest.n_trees == 3
+
+
+@pytest.mark.parametrize(
+    "notes",
+    [functools.partial(np.add, np.arange(40.0)), StandardScaler().fit(np.eye(40)).transform],
+    ids=["partial", "method"],
+)
+def test_calls_in_a_file_of_skops_are_described(notes, forest, dump):
+    forest.notes = notes
+    path = dump(skops.dumps(forest), "model.skops")
+    assert read(path).forest.n_trees == 3
+    assert calls(path)
+    assert (40,) in [stored.shape for stored in read(path).contents.arrays]
+
+
+@pytest.mark.parametrize(
+    ("loader", "module", "name", "shown"),
+    [
+        ("OperatorFuncNode", "operator", "methodcaller", "operator.methodcaller"),
+        ("MethodNode", "builtins", "object", "builtins.object"),
+        ("ConstructorFromReduceNode", "os", "system", "os.system"),
+        ("ConstructorFromReduceNode", "os", "::error::\n\x1b[31m", ""),
+    ],
+)
+def test_a_call_in_a_file_of_skops_is_named_in_a_safe_line(loader, module, name, shown, forest, dump):
+    arguments = node_of("TupleNode", "builtins", "tuple", [EMPTY])
+    node = {**node_of(loader, module, name), "content": arguments}
+    (said,) = calls(dump(rewritten(skops.dumps(forest), planted(node)), "model.skops"))
+    assert said.isascii()
+    assert said.isprintable()
+    assert "::" not in said
+    assert name[:2] == "::" or said == f"a call of {shown}"
