@@ -94,14 +94,19 @@ class ArtifactError(DraftError):
         Hash of the bytes that were read, where the whole file was read.
     places : tuple of str
         Where the models stand in a file of several.
+    beside : object
+        What the file holds, as a `pytest_draft.artifact.model.View` without a model; None where that is not known.
     """
 
     kind = "refused"
 
-    def __init__(self, message: str, *, sha256: str | None = None, places: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, message: str, *, sha256: str | None = None, places: tuple[str, ...] = (), beside: object = None
+    ) -> None:
         super().__init__(message)
         self.sha256 = sha256
         self.places = places
+        self.beside = beside
 
 
 class CorruptArtifactError(ArtifactError):

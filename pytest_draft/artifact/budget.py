@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from pytest_draft.bounded import MODEL_BYTES
-from pytest_draft.errors import ArtifactTooBigError
+from pytest_draft.errors import ArtifactNotAllowedError, ArtifactTooBigError
 from pytest_draft.facts.contents import Place
 
 _MiB = 2**20
@@ -99,6 +99,10 @@ class Budget:
     ----------
     unused : list of Place
         What no reader uses, and no writer writes so: nobody who loads the file sees it, and whoever reads it does.
+    dropped : list of object
+        Objects that loading reads and drops: what they hold is searched.
+    not_run : ArtifactNotAllowedError or None
+        The refusal of the first call that was not run, for a file in which no model is found.
     """
 
     def __init__(
@@ -113,6 +117,8 @@ class Budget:
         self._next_look = max(0, self._opcodes - _BETWEEN_LOOKS)
         self._visits = 0
         self.unused: list[Place] = []
+        self.dropped: list[object] = []
+        self.not_run: ArtifactNotAllowedError | None = None
 
     def spend_opcode(self, count: int = 1) -> None:
         """Count a pickle instruction, or as many as something else takes the time of."""
@@ -156,8 +162,22 @@ class Budget:
 
     def note(self, what: str, path: str = "", *, anew: bool = True) -> None:
         """Note what no reader uses; the arguments are those of `Place`."""
-        if len(self.unused) < _MOST_NOTED:
-            self.unused.append(Place(path, "the file", what, anew))
+        place = Place(path, "the file", what, anew)
+        if len(self.unused) < _MOST_NOTED and place not in self.unused:
+            self.unused.append(place)
+
+    def note_call(self, shown: str, where: str = "") -> None:
+        """Note a call that is described and not run, so that nobody knows what it would make.
+
+        Parameters
+        ----------
+        where : str
+            In the file; it begins with a space.
+        """
+        self.not_run = self.not_run or ArtifactNotAllowedError(
+            f"it asks for a call of {shown}{where}: nothing was run; if it is yours, save the forest alone"
+        )
+        self.note("not run", f"a call of {shown}", anew=False)
 
     def visit(self, depth: int) -> None:
         """Count an object that is looked at; refuse it where it stands too deep in others."""

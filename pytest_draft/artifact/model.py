@@ -22,7 +22,7 @@ from pytest_draft.artifact.objects import Object, with_article
 from pytest_draft.artifact.origin import ORIGINAL, Origin
 from pytest_draft.artifact.places import FoundModel, models_in
 from pytest_draft.artifact.read_forest import ReadForest
-from pytest_draft.artifact.records import Record
+from pytest_draft.artifact.records import Global, Mapping, Record
 from pytest_draft.artifact.release import Member
 from pytest_draft.artifact.rules.corels import is_corels, stored_corels
 from pytest_draft.artifact.rules.greedy import GREEDY, greedy_rule_list
@@ -36,6 +36,7 @@ from pytest_draft.artifact.world.unjudged import ALONE, Unjudged, unjudged_trees
 from pytest_draft.errors import NotCoveredError, SeveralModelsError, UnsupportedArtifactError, listed, one_line
 from pytest_draft.facts.privacy import Privacy
 from pytest_draft.facts.published import Drawn, Published
+from pytest_draft.facts.rules import ListedRule
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +73,7 @@ class View:
 
     def with_objects(self, name: str, root: object, budget: Budget) -> View:
         """Return it with what stands in another file of its release, which holds no model."""
-        contents = contents_of(root, budget)
+        contents = _all_contents(root, budget)
         trees = unjudged_trees(root, (), (), contents)
         contents = with_transformers(contents, root, budget)
         account = account_of(root, budget)
@@ -248,11 +249,38 @@ def _with_contents(
     elsewhere: Sequence[Record] = (),
 ) -> View:
     """Return a view with all else that the file holds: its arrays, and the fitted trees of no model that is judged."""
-    contents = contents_of(root, budget, understood)
+    contents = _all_contents(root, budget, understood)
     unjudged = unjudged_trees(root, parts, model, contents, elsewhere=elsewhere)
     contents = with_transformers(contents, root, budget)
     account = account_of(root, budget, understood)
     return replace(view, contents=contents, account=account, unjudged=unjudged)
+
+
+def _all_contents(root: object, budget: Budget, understood: frozenset[tuple[int, str]] = frozenset()) -> Contents:
+    """Return all that a file holds, also what loading reads and drops."""
+    contents = contents_of(root, budget, understood)
+    if not budget.dropped:
+        return contents
+    apart = Record(Global("builtins", "object"), ())
+    apart.state = Mapping([("dropped", budget.dropped)])
+    dropped = contents_of(apart, budget)
+    arrays, opaque = (*contents.arrays, *dropped.arrays), (*contents.opaque, *dropped.opaque)
+    return replace(contents, arrays=arrays, opaque=opaque)
+
+
+def view_beside(root: object, budget: Budget, refused: object) -> View:
+    """Return what a file holds in which no model is found: all of it can be searched for training rows.
+
+    Parameters
+    ----------
+    refused : object
+        What a reader found in a model that it refused, as `Contents`.
+    """
+    contents = with_transformers(_all_contents(root, budget), root, budget)
+    if isinstance(refused, Contents):
+        contents = replace(contents, arrays=(*contents.arrays, *refused.arrays), counted=refused.counted)
+    nothing = RuleList("no model", (ListedRule((), 0),), None, None, ())
+    return View("no model", nothing, (), contents=contents, account=account_of(root, budget))
 
 
 def view_of_rules(rules: RuleList, not_read: Sequence[str]) -> View:

@@ -49,6 +49,10 @@ class Object:
         self._asked.add(name)
         return self._attributes.get(name)
 
+    def supply(self, name: str, value: object) -> None:
+        """Set an attribute that an older version did not store, where it is missing."""
+        self._attributes.setdefault(name, value)
+
     def is_fitted(self, name: str) -> None:
         """Refuse an object that lacks an attribute which fitting sets."""
         if name not in self._attributes:

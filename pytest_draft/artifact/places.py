@@ -17,6 +17,7 @@ from pytest_draft.artifact.records import Array, Global, Mapping, Record
 from pytest_draft.artifact.sklearn.estimators import BAGGING, ESTIMATORS, SUPPORTED, TREES, class_keys
 from pytest_draft.artifact.sklearn.pipeline import EncoderReader, steps_of
 from pytest_draft.artifact.sklearn.selection import FITTED_ON_SELECTED
+from pytest_draft.artifact.walking import inside_of
 from pytest_draft.errors import ArtifactError, CorruptArtifactError, UnsupportedArtifactError
 
 MODELS = ESTIMATORS | READERS.keys()
@@ -53,6 +54,9 @@ _SPLITTERS = {
     ("sklearn.model_selection._split", "KFold"): False,
     ("sklearn.model_selection._split", "StratifiedKFold"): True,
 }
+_KNOWN = ("numpy", "pandas", "scipy", "sklearn")
+"""Libraries whose objects hold no models but those that are listed here."""
+
 _GIVEN = ("estimator", "base_estimator", "estimators", "final_estimator", "regressor")
 _FITTED = ("estimators_", "tree_", "counts_", "_predictors", "_Booster", "handle", "_handle", "__model")
 _DICTS = {
@@ -91,6 +95,17 @@ _KEEPS_ROWS = (
     *("RadiusNeighbors", "SVC", "SVR"),
 )
 """How the names of those begin that store rows of their training data as they are."""
+
+_KEEPERS = {
+    "bartpy": "the targets of its training rows",
+    "dare": "the training rows of each leaf, so as to forget them",
+    "interpret": "counts and bounds of training rows, or rows to explain with",
+    "quantile_forest": "the target of each training row, and in which leaves it is,",
+    "shap": "training rows to explain with",
+    "skgarden": "the target of each training row, and in which leaves it is,",
+    "tabpfn": "its training table",
+}
+"""What objects of a package keep of training rows."""
 
 _PREDICTIONS = (
     "it was trained on what the other models predict for rows that they had not seen, which is not in the file: save "
@@ -152,6 +167,8 @@ def _without_trees(other: object, alone: bool) -> str:
     if (why := _REFUSED.get(other.cls.key)) is not None:
         return f"{holds}; {why}"
     package, _, inside = other.cls.module.partition(".")
+    if (kept := _KEEPERS.get(package)) is not None:
+        return f"{holds}, which keeps {kept} by design: do not release it; save the model alone"
     if not alone or package != "sklearn" or inside.split(".")[0] not in _TREELESS or other.cls.name in _AROUND_OTHERS:
         return f"{holds}; {SUPPORTED}"
     if other.cls.name.startswith(_KEEPS_ROWS):
@@ -221,6 +238,9 @@ class _PlaceWalk:
         else:
             self.other = self.other or value
             self.n_others += not way.given
+            others = self.n_others
+            self._into_unknown(holder, way)
+            self.n_others = others
 
     def _into_model(self, holder: Object, way: _Path) -> None:
         """Look at all that a model has fitted, and at what it was given to do so."""
@@ -237,6 +257,21 @@ class _PlaceWalk:
             if not way.wrappers and not way.path:
                 raise
             self.refusals.append(refusal)
+
+    def _into_unknown(self, holder: Object, way: _Path) -> None:
+        """Look at all that an object of an unknown class holds, such as one of ``__main__`` or a bound method.
+
+        Not where these are the parts of a model of an unknown kind, which say nothing by themselves.
+        """
+        record = holder.record
+        parts: dict[object, object] = {"arguments": record.args, "items": record.set_items} | dict(record.pairs)
+        of_library = record.cls.module.partition(".")[0] in _KNOWN or len(way.wrappers) == _MAX_WRAPPERS
+        if of_library or any(name in parts for name in _FITTED) or any(map(_are_trees, parts.values())):
+            return
+        inner = replace(way, wrappers=(*way.wrappers, holder))
+        for name, part in parts.items():
+            if type(name) is str and isinstance(part, (Record, Mapping, list, tuple, Array)):
+                self.visit(part, inner.to(inside_of("", name)))
 
     def _into_container(self, value: Mapping | list[object] | tuple[object, ...] | Array, way: _Path) -> None:
         if id(value) in self._seen or way.path.count("[") > _MAX_WRAPPERS:
@@ -256,6 +291,14 @@ class _PlaceWalk:
                 other = self.other
                 self.visit(item, replace(way, path=f"{before}{name}.", transformers=way.transformers.fork()))
                 self.other = other
+
+
+def _are_trees(part: object) -> bool:
+    """Return whether a list or an array holds trees."""
+    items = part.items if isinstance(part, Array) else part
+    return isinstance(items, (list, tuple)) and any(
+        isinstance(item, Record) and item.cls.key in TREES for item in items
+    )
 
 
 def _name(key: object, index: int) -> str:

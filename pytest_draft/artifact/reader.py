@@ -8,7 +8,7 @@ import threading
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,15 +17,18 @@ import numpy as np
 from pytest_draft.artifact.boosters import booster_in
 from pytest_draft.artifact.budget import DEFAULT_LIMITS, Budget, Limits
 from pytest_draft.artifact.container import beginning, load, unpack
-from pytest_draft.artifact.model import Artifact, View, view, view_of_forest, view_of_rules
+from pytest_draft.artifact.model import Artifact, View, view, view_beside, view_of_forest, view_of_rules
 from pytest_draft.artifact.onnx.graph import is_onnx
 from pytest_draft.artifact.onnx.model import read_onnx
 from pytest_draft.artifact.pickle.interpreter import interpret
+from pytest_draft.artifact.read_forest import ReadForest
 from pytest_draft.artifact.release import PICKLE, Member, members_of
 from pytest_draft.artifact.rules.texts import rule_list_in, text_of
+from pytest_draft.artifact.sklearn.estimators import SUPPORTED
 from pytest_draft.artifact.skops.archive import is_archive, read_skops
 from pytest_draft.errors import (
     ArtifactError,
+    ArtifactNotAllowedError,
     ArtifactTooBigError,
     CorruptArtifactError,
     SeveralModelsError,
@@ -100,17 +103,42 @@ def _view(packed: bytes, limits: Limits, place: str | None) -> View:
     budget = Budget(limits, len(packed))
     if is_archive(packed):
         root, budget = read_skops(packed, limits)
-        found = view(root, budget, place)
+        found = _viewed(root, budget, place)
     elif is_onnx(packed):
         found = view_of_forest(*read_onnx(packed, budget))
-    elif (booster := booster_in(packed, budget)) is not None:
+    elif (booster := _booster(packed, budget)) is not None:
         found = view_of_forest(booster)
     elif (text := text_of(packed, limits)) is not None:
         found = view_of_rules(*rule_list_in(text))
     else:
         root, budget = _objects(packed, limits)
-        found = view(root, budget, place)
+        found = _viewed(root, budget, place)
     return replace(found, account=replace(found.account, unexplained=(*budget.unused, *found.account.unexplained)))
+
+
+def _booster(packed: bytes, budget: Budget) -> ReadForest | None:
+    """Return the booster in a format of its own; a refusal takes with it what the reader found."""
+    try:
+        return booster_in(packed, budget)
+    except UnsupportedArtifactError as refusal:
+        refusal.beside = view_beside(None, budget, refusal.beside)
+        raise
+
+
+def _viewed(root: object, budget: Budget, place: str | None) -> View:
+    """Find the model; a refusal takes with it what the file holds beside it, and says which call was not run."""
+    try:
+        return view(root, budget, place)
+    except SeveralModelsError:
+        raise
+    except (UnsupportedArtifactError, CorruptArtifactError) as error:
+        refusal: ArtifactError = error
+        if budget.not_run is not None:
+            holds = "" if SUPPORTED in str(error) else f"{error}; "
+            refusal = ArtifactNotAllowedError(f"{holds}{budget.not_run}")
+        with suppress(ArtifactError):
+            refusal.beside = view_beside(root, budget, error.beside)
+        raise refusal from None
 
 
 def _objects(packed: bytes, limits: Limits) -> tuple[object, Budget]:
@@ -248,7 +276,7 @@ def _refusals(path: str) -> Iterator[_Source]:
     else:
         return
     said = f"{_shown(path)}: {refusal.kind}: {refusal}"
-    raise type(refusal)(said, sha256=source.sha256, places=refusal.places) from None
+    raise type(refusal)(said, sha256=source.sha256, places=refusal.places, beside=refusal.beside) from None
 
 
 def _shown(path: str) -> str:

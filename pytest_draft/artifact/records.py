@@ -13,16 +13,17 @@ from typing import Any
 import numpy as np
 
 from pytest_draft.arrays import AnyArray
+from pytest_draft.artifact.moved import module_of
 from pytest_draft.errors import CorruptArtifactError, one_line
 
 
 class Global:
-    """A module's attribute that the file names. It is never imported."""
+    """A module's attribute that the file names, as `module_of` knows it. It is never imported."""
 
     __slots__ = ("module", "name")
 
     def __init__(self, module: str, name: str) -> None:
-        self.module = module
+        self.module = module_of(module)
         self.name = name
 
     @property

@@ -19,8 +19,8 @@ from typing import Literal
 import numpy as np
 
 from pytest_draft.arrays import AnyArray, BoolArray, FloatArray
-from pytest_draft.artifact import Artifact
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.artifact.model import View
 from pytest_draft.artifact.rules.rule_list import RuleList
 from pytest_draft.artifact.world.account import FEWEST_ROWS
 from pytest_draft.artifact.world.contents import Contents, Stored
@@ -55,7 +55,7 @@ _MOST_LISTED = 100
 
 
 def inspect_contents(
-    artifact: Artifact,
+    artifact: View,
     given: object,
     data: TrainingData | None,
     timebox: TimeBox,
@@ -65,6 +65,8 @@ def inspect_contents(
 
     Parameters
     ----------
+    artifact : View
+        Also that of a file without a model.
     given : Table, pandas.DataFrame, tuple (X, y), TrainingData or None
         The training data as they were given.
     data : TrainingData or None
@@ -132,14 +134,14 @@ def inspect_contents(
     )
 
 
-def _by_file_names(columns: dict[object, AnyArray], artifact: Artifact) -> dict[object, AnyArray]:
+def _by_file_names(columns: dict[object, AnyArray], artifact: View) -> dict[object, AnyArray]:
     """Return columns by the names that the file has for them, where it has some."""
     encoder = artifact.encoder
     wanted = (encoder and encoder.names) or artifact.model.feature_names or ()
     return dict(zip(matched(list(map(str, columns)), wanted), columns.values(), strict=True)) if wanted else columns
 
 
-def _unexplained(artifact: Artifact, by_row: Sequence[Vector], columns: dict[object, AnyArray]) -> tuple[Place, ...]:
+def _unexplained(artifact: View, by_row: Sequence[Vector], columns: dict[object, AnyArray]) -> tuple[Place, ...]:
     """Return what nothing explains: no name of a column that the table has, either."""
     listed = {vector.path for vector in by_row if vector.path.rpartition(".")[2] in _ALWAYS_BY_ROW}
     places = [shown for place in artifact.account.unexplained if (shown := _shown(place)).path not in listed]
@@ -151,7 +153,7 @@ def _unexplained(artifact: Artifact, by_row: Sequence[Vector], columns: dict[obj
     return tuple(places[:_MOST_LISTED])
 
 
-def _kept(artifact: Artifact, n_rows: int | None, met: SingleValues | None) -> tuple[Place, ...]:
+def _kept(artifact: View, n_rows: int | None, met: SingleValues | None) -> tuple[Place, ...]:
     """Return what holds rows by its nature; also means of so many groups, or so many quantiles, that each is of few.
 
     Quantiles that are those of a column of the table are reported as values of single people.

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from pytest_draft.arrays import AnyArray, BoolArray, IntArray
-from pytest_draft.artifact import Artifact
 from pytest_draft.artifact.encoder import Encoder, OneHot, Ordinal
+from pytest_draft.artifact.model import View
 from pytest_draft.artifact.rules.rule_list import RuleList
 from pytest_draft.data import TrainingData
 from pytest_draft.data.labels import finder
@@ -34,7 +34,7 @@ _OVERLAPS = 5.0
 
 
 def rarest_categories(
-    artifact: Artifact, columns: dict[object, AnyArray], data: TrainingData | None
+    artifact: View, columns: dict[object, AnyArray], data: TrainingData | None
 ) -> tuple[list[Rarest], list[str]]:
     """Return, for each list of values that a file names, how many rows have the rarest one that some row has.
 
@@ -76,12 +76,13 @@ def rarest_categories(
             continue
         lowest = [int(times.min()) for times in rows if len(times) == most]
         found.append(Rarest(path, min(lowest), min(lowest) if known_to_be_of else max(lowest)))
+    found += (Rarest(path, rows, rows) for path, rows in artifact.contents.counted)
     if (named := _rarest_name(artifact, columns, data)) is not None:
         found.append(Rarest(COLUMN_NAMES, named, named))
     return found, doubts
 
 
-def _rarest_codes(artifact: Artifact, path: str, n_values: int, data: TrainingData | None) -> list[int]:
+def _rarest_codes(artifact: View, path: str, n_values: int, data: TrainingData | None) -> list[int]:
     """Return how many rows have the rarest code in each column that can hold the codes of an encoder beside a model.
 
     It is the column that has the encoder's own key or name. Else it can be any of whole numbers below the number of
@@ -108,7 +109,7 @@ def _rarest_codes(artifact: Artifact, path: str, n_values: int, data: TrainingDa
     ]
 
 
-def _rarest_name(artifact: Artifact, columns: dict[object, AnyArray], data: TrainingData | None) -> int | None:
+def _rarest_name(artifact: View, columns: dict[object, AnyArray], data: TrainingData | None) -> int | None:
     """Return how many rows have the rarest value that a column in the file is named after; None where none is."""
     model, held = artifact.model, {str(name): column for name, column in columns.items()}
     if data is not None and not data.by_encoder:

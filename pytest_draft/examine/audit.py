@@ -6,14 +6,17 @@ of that is asked here, once.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.artifact.model import View
 from pytest_draft.attack.problem import Problem
 from pytest_draft.audit.contents import inspect_contents
 from pytest_draft.audit.entropy import audit_entropy
 from pytest_draft.audit.structure import narrowed, narrowed_without_attack, structure_of
-from pytest_draft.errors import DataError, DraftError
+from pytest_draft.data import read_table
+from pytest_draft.errors import ArtifactError, DataError, DraftError
 from pytest_draft.examine.inputs import Inputs, Opened
 from pytest_draft.examine.limits import AUDIT_SHARE, INSPECT_SHARE
 from pytest_draft.examine.record import FlowRecord
@@ -36,6 +39,17 @@ def audit(opened: Opened, record: FlowRecord) -> None:
     if (why := contents.why_not_judged) is not None:
         record.doubt(why)
     record.keep_known()
+
+
+def audit_refused(refusal: ArtifactError, given: object, record: FlowRecord) -> None:
+    """Note what a file without a model holds of the training rows, where all of it was read."""
+    case = record.facts.case
+    if not isinstance(refusal.beside, View):
+        return
+    with suppress(DraftError):
+        given = read_table(case.data) if given is None and case.data is not None else given
+        contents = inspect_contents(refusal.beside, given, None, record.limits.within(INSPECT_SHARE))
+        record.facts = replace(record.facts, artifact=replace(record.facts.artifact, contents=contents))
 
 
 def note_entropy(inputs: Inputs, record: FlowRecord) -> None:

@@ -13,11 +13,11 @@ from pathlib import Path
 
 from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
-from pytest_draft.errors import DraftError, InfeasibleError, NotCoveredError, OutOfTimeError
+from pytest_draft.errors import ArtifactError, DraftError, InfeasibleError, NotCoveredError, OutOfTimeError
 from pytest_draft.evaluate.identity import OR_IN_ANOTHER_ORDER, unlike
 from pytest_draft.examine.alternatives import SideSearches
 from pytest_draft.examine.attack import Attack
-from pytest_draft.examine.audit import audit, narrow_entropy, note_entropy
+from pytest_draft.examine.audit import audit, audit_refused, narrow_entropy, note_entropy
 from pytest_draft.examine.evaluation import EXPLAINED, note_findings, note_label_told, note_without_dataset
 from pytest_draft.examine.inputs import Inputs, complete, open_files
 from pytest_draft.examine.kinds import Kind, kind_of
@@ -109,7 +109,11 @@ def _examined(
 def _read_and_audited(case: Case, data: object, record: FlowRecord) -> Inputs:
     """Read everything, and note first what simply stands in the file: it is known whatever becomes of the domain."""
     with record.clock("read"):
-        opened = open_files(case, data, record)
+        try:
+            opened = open_files(case, data, record)
+        except ArtifactError as refusal:
+            audit_refused(refusal, data, record)
+            raise
     audit(opened, record)
     with record.clock("read"):
         inputs = complete(opened, case, record)

@@ -58,6 +58,7 @@ def _shown(vectors: Sequence[Vector]) -> str:
 RULE = Rule(
     id="per-row-vectors",
     needs=ArtifactFacts,
+    beside=True,
     keys={},
     check=check,
     rationale=(

@@ -179,6 +179,8 @@ class Rule(Generic[Evidence]):
     """
     unless: tuple[NotApplicable, ...] = ()
     """Where it makes no sense for a file, unless it fails all the same."""
+    beside: bool = False
+    """Whether it judges what stands in the file beside the model, so that a file without one can fail it."""
     attacker: str = "whoever opens the file"
     """Who gets what it judges, by what they know; of an attack, where it needs `Findings`."""
 

@@ -121,6 +121,7 @@ def _judge_categories(rarest: tuple[Rarest, ...], least: int) -> Outcome:
 RULE = Rule(
     id="verbatim-data",
     needs=ArtifactFacts,
+    beside=True,
     keys={
         "min_rows_of_a_category": Key(
             True,

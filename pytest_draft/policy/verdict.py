@@ -136,6 +136,8 @@ def _checked(examination: Examination, policy: Policy, rule: str, compared: NowA
     elif judged.needs is ArtifactFacts and artifact.was_read:
         outcome = judged.check(artifact, thresholds)
         doubts = () if artifact.unjudged is None else (artifact.unjudged,)
+    elif judged.beside and artifact.contents is not None:
+        outcome = judged.check(artifact, thresholds)
     elif judged.needs is NowAndEarlier and compared is not None:
         outcome = judged.check(compared, thresholds)
     elif judged.needs is Examination:

@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pytest_draft.examine.flow import examine
 from pytest_draft.facts.case import Case
-from pytest_draft.policy.policy import Policy
+from pytest_draft.policy.policy import Policy, default_policy
 from pytest_draft.policy.verdict import judge
 
 RULES = {
@@ -147,3 +147,17 @@ def test_a_remedy_names_only_attributes_that_the_file_holds(checks, tmp_path, na
     if name == "one tree":
         assert "seeds" not in found["reconstruction-error"].remedy
         assert "fewer" not in found["reconstruction-error"].remedy
+
+
+def test_a_file_without_a_model_fails_by_the_rows_that_it_keeps(tmp_path):
+    random = np.random.RandomState(3)
+    rows = pd.DataFrame(random.normal(size=(60, 4)).round(3), columns=list("abcd"))
+    files = {"rows": {"kept": rows.to_numpy()[:25]}, "others": {"kept": random.normal(size=(25, 4)).round(3)}}
+    for name, content in files.items():
+        joblib.dump(content, tmp_path / f"{name}.joblib")
+        examination, _ = examine(Case(str(tmp_path / f"{name}.joblib"), target="d"), rows)
+        checks = {check.rule: check for check in judge(examination, default_policy())}
+        assert examination.solver_status == "refused"
+        expected = "failed" if name == "rows" else "inconclusive"
+        assert checks.pop("verbatim-data").result == expected
+        assert {check.result for check in checks.values()} == {"inconclusive"}

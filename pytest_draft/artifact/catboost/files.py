@@ -20,6 +20,7 @@ from pytest_draft.artifact.boosted_tree import STEPS, Splits
 from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.catboost.flatbuffers import Table
 from pytest_draft.artifact.catboost.parameters import SECTIONS
+from pytest_draft.artifact.catboost.statistics import of_cbm, of_json, refused
 from pytest_draft.artifact.json_text import anything, are_settings, json_content, unlike
 from pytest_draft.errors import CorruptArtifactError, UnsupportedArtifactError
 
@@ -62,10 +63,6 @@ _DOCUMENT = {
     "trees": anything,
 }
 """What CatBoost writes; of its trees and columns numbers are checked where they are read."""
-_CATEGORIES = (
-    "it holds a CatBoost model of categories, texts or embeddings, which is not covered: train it on numbers (one-hot, "
-    "for example)"
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,9 +141,9 @@ def _of_json(packed: bytes, budget: Budget) -> ModelParts:
     content = _dict(json_content(packed, budget), "its JSON")
     features = _dict(content.get("features_info"), "features_info")
     if "ctr_data" in content or set(features) - {"float_features", "cat_features_hash", "categorical_features"}:
-        raise UnsupportedArtifactError(_CATEGORIES)
+        raise of_json(content.get("ctr_data"), features)
     if features.get("categorical_features"):
-        raise UnsupportedArtifactError(_CATEGORIES)
+        raise of_json(content.get("ctr_data"), features)
     stored = _list(features.get("float_features"), "float_features")
     columns = _columns([_json_column(one, index, budget) for index, one in enumerate(stored)])
     scale, bias = _scale_and_bias(content.get("scale_and_bias"))
@@ -206,7 +203,7 @@ def _json_split(stored: Any, columns: _Columns) -> tuple[int, float]:
     """Return a split's column, as a position among the numeric ones, and its border."""
     split = _dict(stored, "a split")
     if split.get("split_type", "FloatFeature") != "FloatFeature":
-        raise UnsupportedArtifactError(_CATEGORIES)
+        raise refused([], [], 0)
     position: Any = split.get("float_feature_index")
     border: Any = split.get("border")
     if type(position) is not int or not 0 <= position < len(columns.place):
@@ -282,7 +279,7 @@ def _of_cbm(packed: bytes, budget: Budget) -> ModelParts:
         raise CorruptArtifactError("its CatBoost model has no trees")
     # Categories, tests of them and tables of them, texts, what is made of texts, embeddings, what stands behind.
     if any(trees.length(field) for field in (4, 6, 7, 12, 13, 18)) or core.length(3) or trees.n_fields > 19:
-        raise UnsupportedArtifactError(_CATEGORIES)
+        raise of_cbm(packed[8 + size :], budget)
     if trees.length(10):
         raise UnsupportedArtifactError(
             "it holds a CatBoost model whose trees are not symmetric, which are read from JSON only: save it by "
@@ -406,7 +403,7 @@ def _columns(stored: list[tuple[int, str, str, FloatArray]]) -> _Columns:
         raise UnsupportedArtifactError("it holds a CatBoost model without numeric columns, which is not covered")
     if sorted(places) != list(range(len(places))):
         # Columns of other kinds stand between them.
-        raise UnsupportedArtifactError(_CATEGORIES)
+        raise refused([], [], 0)
     if any(not (borders > -np.inf).all() or (np.diff(borders) <= 0).any() for _, _, _, borders in stored):
         raise CorruptArtifactError("the borders of a column of its CatBoost model are out of order")
     names = [name for _, name, _, _ in sorted(stored, key=lambda one: one[0])]

@@ -47,6 +47,8 @@ class Draws:
 
     seeded: ClassVar[bool] = False
     """Whether an ensemble gave each tree a seed, from which all that was drawn for it follows."""
+    oldest: ClassVar[tuple[int, int]] = (0, 18)
+    """The oldest version of scikit-learn that draws so."""
 
     @property
     def drawn(self) -> bool:
@@ -184,6 +186,7 @@ class BaggingDraws(Draws):
     """Whether they were drawn with replacement."""
 
     seeded: ClassVar[bool] = True
+    oldest: ClassVar[tuple[int, int]] = (0, 22)
 
     def own_seed(self, seed: int | None) -> int | None:  # noqa: D102
         return None if seed is None else int(RandomState(seed).randint(MAX_SEED))

@@ -15,8 +15,8 @@ from pytest_draft.artifact.forest.draws import RoundDraws
 from pytest_draft.artifact.forest.forest import Forest, Tree
 from pytest_draft.errors import NotCoveredError
 
-_OLDEST, NEWEST = (0, 24), (1, 9)
-"""The versions of scikit-learn whose rules of drawing are known."""
+NEWEST = (1, 9)
+"""The newest version of scikit-learn whose rules of drawing are known; for the oldest, see `Draws`."""
 
 _MAX_ENTRIES = 2**30
 """Most pairs of a tree and a row, and most draws for a tree: 8 bytes each."""
@@ -72,7 +72,7 @@ def lacks_seeds(forest: Forest) -> bool:
 def draws_are_known(forest: Forest) -> bool:
     """Return whether the rules are known by which the version that wrote the file draws."""
     version = forest.sklearn_minor
-    return version is not None and _OLDEST <= version <= NEWEST
+    return version is not None and forest.draws.oldest <= version <= NEWEST
 
 
 def drawn_columns(forest: Forest, index: int) -> IntArray:
@@ -97,7 +97,7 @@ def _check_version(forest: Forest) -> None:
     version = forest.sklearn_minor
     if version is None:
         raise NotCoveredError("the file does not tell which scikit-learn wrote it, so its draws cannot be replayed")
-    if not _OLDEST <= version <= NEWEST:
+    if not forest.draws.oldest <= version <= NEWEST:
         release = f"scikit-learn {version[0]}.{version[1]}"
         raise NotCoveredError(f"how {release} draws rows is not known here: update this plugin")
 

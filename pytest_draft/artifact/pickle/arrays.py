@@ -100,7 +100,7 @@ def is_usual(*values: object) -> bool:
     """Return whether values that loading does not look at are such as are always there."""
     for value in values:
         if isinstance(value, Global):
-            usual = value.name in _USUAL_NAMES and value.module in ("builtins", "__builtin__", "numpy", "numpy.ma")
+            usual = value.name in _USUAL_NAMES and value.module in ("builtins", "numpy", "numpy.ma")
         elif isinstance(value, (tuple, Mapping)):
             usual = is_usual(*value) if isinstance(value, tuple) else not value.pairs
         else:
@@ -268,17 +268,10 @@ def scalar(dtype: object, content: object, budget: Budget) -> object:
 
 
 # joblib writes the bytes of an array after the instruction that fills its `NumpyArrayWrapper`.
-WRAPPERS = {
-    ("joblib.numpy_pickle", "NumpyArrayWrapper"),
-    ("sklearn.externals.joblib.numpy_pickle", "NumpyArrayWrapper"),
-}
+WRAPPERS = {("joblib.numpy_pickle", "NumpyArrayWrapper")}
 OLD_WRAPPERS = {
     (module, name)
-    for module in (
-        "joblib.numpy_pickle",
-        "joblib.numpy_pickle_compat",
-        "sklearn.externals.joblib.numpy_pickle",
-    )
+    for module in ("joblib.numpy_pickle", "joblib.numpy_pickle_compat")
     for name in ("NDArrayWrapper", "ZNDArrayWrapper")
 }
 

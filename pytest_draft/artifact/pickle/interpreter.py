@@ -1,9 +1,9 @@
 """A symbolic pickle interpreter: turns a stream of instructions into one inert record, and runs nothing.
 
 It follows every instruction that `pickle` would, but a name stays a name: nothing is imported, and the
-calls of a short exact list are replaced by our own decoding. Any other call is refused. An instance of
-any class may be *described* (NEWOBJ, NEWOBJ_EX, `copyreg._reconstructor`): that makes a `Record`, which
-runs nothing, here or later.
+calls of a short exact list are replaced by our own decoding. Any other call, and an instance of any
+class (NEWOBJ, NEWOBJ_EX, `copyreg._reconstructor`), is *described*: that makes a `Record`, which runs
+nothing, here or later. A call that is not on the list is noted, so that nothing passes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.container import Stream
 from pytest_draft.artifact.pickle import arrays
 from pytest_draft.artifact.pickle.calls import CALLS, UNREAD
-from pytest_draft.artifact.records import Array, Dtype, Global, Items, Mapping, Record
+from pytest_draft.artifact.records import CONTAINERS, Array, Dtype, Global, Items, Mapping, Record
 from pytest_draft.errors import (
     ArtifactError,
     ArtifactNotAllowedError,
@@ -115,12 +115,14 @@ class _Interpreter:
         return CorruptArtifactError(f"its pickle is damaged ({self._stream.where(self._position)})")
 
     def _refused(self, what: str) -> ArtifactNotAllowedError:
+        return ArtifactNotAllowedError(
+            f"it asks for {what}{self._where()}: nothing was run; if it is yours, save the forest alone"
+        )
+
+    def _where(self) -> str:
         holder = self._outermost()
         inside = f", inside a {holder.cls.shown}" if holder else ""
-        where = self._stream.where(self._position)
-        return ArtifactNotAllowedError(
-            f"it asks for {what} ({where}{inside}): nothing was run; if it is yours, save the forest alone"
-        )
+        return f" ({self._stream.where(self._position)}{inside})"
 
     def _outermost(self) -> Record | None:
         for part in (*self._marked, self._stack):
@@ -147,9 +149,10 @@ class _Interpreter:
         self._drop(self._pop_mark())
 
     def _drop(self, items: list[Any]) -> None:
-        """Note values that loading reads and drops."""
+        """Note values that loading reads and drops, and keep them: they may hold rows."""
         many = f"{max(1, len(items)):,} values"
         self._budget.note(f"{many} that loading reads and drops, {self._stream.where(self._position)}")
+        self._budget.dropped += (item for item in items if isinstance(item, CONTAINERS))
 
     def _require(self, usual: bool) -> None:
         """Note a value that loading does not look at, and that is not the one that a writer gives it."""
@@ -320,13 +323,22 @@ class _Interpreter:
         function = self._stack.pop()
         if not isinstance(arguments, tuple):
             raise self._malformed()
+        self._budget.spend_opcode(_OF_CALL)
         make = CALLS.get(function.key) if isinstance(function, Global) else None
         if make is None:
-            shown = function.shown if isinstance(function, Global) else "something that is not a name"
-            raise self._refused(f"a call of {shown}")
-        self._budget.spend_opcode(_OF_CALL)
+            self._stack.append(self._not_run(function, arguments))
+            return
         self._require(arrays.is_usual(*arguments[UNREAD.get(function.name, len(arguments)) :]))
         self._stack.append(make(function, arguments, self._budget))
+
+    def _not_run(self, function: object, arguments: tuple[Any, ...]) -> Record:
+        """Describe a call that is not run, and note it: what it would make is not known."""
+        if isinstance(function, Record):  # what a call makes is called
+            function, arguments = Global(function.cls.module, f"{function.cls.name}(...)"), (function, *arguments)
+        if not isinstance(function, Global):
+            raise self._refused("a call of something that is not a name")
+        self._budget.note_call(function.shown, self._where())
+        return Record(function, arguments)
 
     def _new_object(self, _: object) -> None:
         arguments = self._stack.pop()
@@ -341,10 +353,13 @@ class _Interpreter:
         self._push_record(self._stack.pop(), arguments)
 
     def _push_record(self, cls: object, arguments: object) -> None:
-        if not isinstance(cls, Global):
-            raise self._refused("an object of a class that is not a name")
         if not isinstance(arguments, tuple):
             raise self._malformed()
+        if isinstance(cls, Record):  # a class that the file makes itself
+            self._stack.append(self._not_run(cls, arguments))
+            return
+        if not isinstance(cls, Global):
+            raise self._refused("an object of a class that is not a name")
         self._budget.spend_opcode(_OF_CALL)
         if cls.key in arrays.OLD_WRAPPERS:
             raise UnsupportedArtifactError(

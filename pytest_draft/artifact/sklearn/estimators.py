@@ -42,8 +42,8 @@ SUPPORTED = (
 )
 """What a file can hold to be judged, for messages."""
 
-_OLDEST = (0, 24)
-"""The oldest version of scikit-learn whose dumps were compared with what that version itself says of its trees."""
+_OLDEST = (0, 18)
+"""The oldest version of scikit-learn whose trees are stored in arrays as today's are."""
 
 
 def class_keys(modules: tuple[str, ...], names: tuple[str, ...]) -> set[tuple[str, str]]:
@@ -51,22 +51,17 @@ def class_keys(modules: tuple[str, ...], names: tuple[str, ...]) -> set[tuple[st
     return {(module, name) for module in modules for name in names}
 
 
-# The second module name of each pair is that of scikit-learn before 0.22.
 _FORESTS = class_keys(
-    ("sklearn.ensemble._forest", "sklearn.ensemble.forest"),
+    ("sklearn.ensemble._forest",),
     ("RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor"),
 )
 TREES = class_keys(
-    ("sklearn.tree._classes", "sklearn.tree.tree"),
+    ("sklearn.tree._classes",),
     ("DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier", "ExtraTreeRegressor"),
 )
-BAGGING = class_keys(
-    ("sklearn.ensemble._bagging", "sklearn.ensemble.bagging"), ("BaggingClassifier", "BaggingRegressor")
-)
-_BOOSTED = class_keys(
-    ("sklearn.ensemble._weight_boosting", "sklearn.ensemble.weight_boosting"), ("AdaBoostClassifier",)
-)
-_ISOLATION = class_keys(("sklearn.ensemble._iforest", "sklearn.ensemble.iforest"), ("IsolationForest",))
+BAGGING = class_keys(("sklearn.ensemble._bagging",), ("BaggingClassifier", "BaggingRegressor"))
+_BOOSTED = {("sklearn.ensemble._weight_boosting", "AdaBoostClassifier")}
+_ISOLATION = {("sklearn.ensemble._iforest", "IsolationForest")}
 _LABEL_FORESTS = {("diffprivlib.models.forest", "RandomForestClassifier")}
 _LABEL_TREES = {("diffprivlib.models.forest", "DecisionTreeClassifier")}
 _NOISY_FORESTS: dict[tuple[str, str], Mechanism] = {
@@ -278,9 +273,7 @@ class ForestReader:
 
     def _read_columns_and_classes(self) -> None:
         estimator = self._estimator
-        # Files without a version can be older than 0.24, where it was called n_features_.
-        name = "n_features_in_" if "n_features_in_" in estimator else "n_features_"
-        self._n_features = estimator.integer(name, minimum=1)
+        self._n_features = estimator.integer("n_features_in_", minimum=1)
         if "n_outputs_" in estimator:
             self._n_outputs = estimator.integer("n_outputs_", minimum=1)
         several = self._n_outputs > 1
@@ -334,6 +327,8 @@ class ForestReader:
         return one_line(version, 40) if type(version) is str else None
 
     def _check_version(self) -> None:
+        if "n_features_in_" not in self._estimator:  # before 0.24
+            self._estimator.supply("n_features_in_", self._estimator.get("n_features_"))
         written = minor_of(self._estimator.get("_sklearn_version"))
         if written is not None and written < _OLDEST:
             raise UnsupportedArtifactError(

@@ -21,7 +21,7 @@ from pytest_draft.artifact.sklearn.selection import SELECTIONS
 from pytest_draft.artifact.sklearn.transformers import READERS, column_positions
 from pytest_draft.artifact.walking import records_in
 from pytest_draft.artifact.world.contents import Contents
-from pytest_draft.errors import ArtifactError, CorruptArtifactError, UnsupportedArtifactError
+from pytest_draft.errors import ArtifactError, CorruptArtifactError, UnsupportedArtifactError, one_line
 
 _MAX_DEPTH = 8
 """Most transformers inside each other (pipelines in column transformers and so on): it bounds the recursion."""
@@ -33,7 +33,16 @@ _COLUMN_BYTES = 8
 """What a column at a transformer is charged to the budget, so that many of them are refused as large data would be."""
 
 _OLDEST = (1, 2)
-"""The oldest version of scikit-learn whose transformers are covered; that of forests is in `estimators`."""
+"""The oldest version of scikit-learn all of whose transformers are covered; that of forests is in `estimators`."""
+
+_OLD = {
+    ("sklearn.preprocessing._data", "MaxAbsScaler"): "scale_",
+    ("sklearn.preprocessing._data", "MinMaxScaler"): "scale_",
+    ("sklearn.preprocessing._data", "RobustScaler"): "scale_",
+    ("sklearn.preprocessing._data", "StandardScaler"): "mean_",
+    ("sklearn.preprocessing._encoders", "OneHotEncoder"): "categories_",
+}
+"""Transformers that are covered in older files, too, and what tells their number of columns."""
 
 _PIPELINE = ("sklearn.pipeline", "Pipeline")
 COLUMNS = ("sklearn.compose._column_transformer", "ColumnTransformer")
@@ -78,7 +87,7 @@ class EncoderReader:
             self._block = self._after(step, path, self._block, 0)
         except UnsupportedArtifactError as error:
             said = str(error)
-            self._block, self.not_covered = None, said if RECIPE in said else f"{said}: {RECIPE}"
+            self._block, self.not_covered = None, said if _HOW in said else f"{said}: {RECIPE}"
 
     def fork(self) -> EncoderReader:
         """Return a reader of what follows for one of several models behind the same transformers."""
@@ -202,13 +211,26 @@ class EncoderReader:
 
 
 def _check_version(transformer: Object) -> None:
-    """Refuse transformers of a version whose attributes are others: what they do was not compared with its own word."""
+    """Supply what an older version stored by other names, or not at all; refuse what was not compared with its word."""
     written = version_of(transformer.get("_sklearn_version"))
-    if written and written < _OLDEST:
+    if not written or written >= _OLDEST:
+        return
+    learned = transformer.get(_OLD.get(transformer.record.cls.key, ""))
+    known = learned.shape[:1] if isinstance(learned, Array) else (len(learned),) if isinstance(learned, list) else ()
+    if not known or transformer.get("_infrequent_enabled") is True or transformer.get("_legacy_mode") is True:
         raise UnsupportedArtifactError(
             f"scikit-learn {written[0]}.{written[1]} wrote its {transformer.kind}, and transformers from "
             f"{_OLDEST[0]}.{_OLDEST[1]} on are covered"
         )
+    transformer.supply("n_features_in_", known[0])
+    if isinstance(learned, list):
+        dropped = transformer.get("drop_idx_")
+        left_out = (dropped.items or []) if isinstance(dropped, Array) else []
+        sizes = [array.shape[0] for array in learned if isinstance(array, Array) and array.shape]
+        left = [size - (index < len(left_out) and left_out[index] is not None) for index, size in enumerate(sizes)]
+        transformer.supply("_drop_idx_after_grouping", dropped)
+        transformer.supply("_n_features_outs", left)
+        transformer.supply("sparse_output", transformer.get("sparse"))
 
 
 def _selected(transformer: Object, block: Block) -> Block:
@@ -231,15 +253,21 @@ def steps_of(pipeline: Object) -> list[tuple[str, object]]:
 
 
 def _not_covered(step: object) -> UnsupportedArtifactError:
+    if isinstance(step, Record) and step.cls.module.startswith(_SAMPLERS):
+        name = one_line(step.cls.name, 80)
+        return UnsupportedArtifactError(
+            f"the forest saw what {name} made of the training rows: save it alone with the table of fit_resample {_HOW}"
+        )
     what = f"it holds a Pipeline with {described(step)} before its last step, which is not covered"
     why = _REASONS.get(step.cls.key) if isinstance(step, Record) else None
     return UnsupportedArtifactError(f"{what}{'' if why is None else f' ({why})'}: {RECIPE}")
 
 
-RECIPE = (
-    "save the forest alone and give it the data as that step encodes them "
-    "(three lines: docs/how-to/pipelines.md, any other step)"
-)
+_HOW = "(three lines: docs/how-to/pipelines.md, any other step)"
+RECIPE = f"save the forest alone and give it the data as that step encodes them {_HOW}"
+_SAMPLERS = ("imblearn.over_sampling", "imblearn.under_sampling", "imblearn.combine", "imblearn.base")
+"""Modules of what makes other rows of the training data."""
+
 _REASONS = {
     ("sklearn.preprocessing._target_encoder", "TargetEncoder"): (
         "its encodings are counts and sums of the labels by category, and in training it made them fold by fold, "

@@ -54,11 +54,8 @@ _DTYPES = {
     ("builtins", "float"): "float64",
     ("builtins", "int"): "int64",
     ("builtins", "bool"): "bool",
-    ("__builtin__", "float"): "float64",
-    ("__builtin__", "int"): "int64",
-    ("__builtin__", "bool"): "bool",
 }
-"""Types that an encoder makes, by what its ``dtype`` names; Python 2 and protocol 2 call the module __builtin__."""
+"""Types that an encoder makes, by what its ``dtype`` names."""
 
 _UNKNOWN = ("error", "ignore", "infrequent_if_exist", "warn", "use_encoded_value")
 """What ``handle_unknown`` can be."""
@@ -308,7 +305,7 @@ FUNCTIONS = frozenset(
 )
 """NumPy's functions of one number that a FunctionTransformer may hold."""
 
-_NUMPY = ("numpy", "numpy.core._multiarray_umath", "numpy._core._multiarray_umath")
+_NUMPY = ("numpy", "numpy._core._multiarray_umath")
 _MOST_PRODUCTS = 100_000
 """Most columns that a PolynomialFeatures may make."""
 

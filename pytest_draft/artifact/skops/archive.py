@@ -22,7 +22,6 @@ from pytest_draft.artifact.pickle.calls import CALLS
 from pytest_draft.artifact.records import Array, Dtype, Global, Items, Mapping, Record
 from pytest_draft.artifact.skops.zip_archive import ENTRY, MAGIC, Archive
 from pytest_draft.errors import (
-    ArtifactNotAllowedError,
     ArtifactTooBigError,
     CorruptArtifactError,
     UnsupportedArtifactError,
@@ -385,22 +384,23 @@ class _SchemaReader:
     def _made_by_call(self, node: Node) -> object:
         cls = self._class(node)
         arguments = self.node(node.get("content"))
-        if cls.key not in CALLS or not isinstance(arguments, tuple):
-            raise _refused(cls.shown)
+        if not isinstance(arguments, tuple):
+            raise _malformed()
+        if cls.key not in CALLS:
+            self._budget.note_call(cls.shown, f" ({_SCHEMA})")
         return Record(cls, arguments)
 
     def _called(self, node: Node) -> object:
-        raise _refused(self._class(node).shown)
+        """Describe a bound method, a partial function or the like, which is not run."""
+        cls, content = self._class(node), node.get("content", node.get("attrs"))
+        parts = [content] if type(content) is dict and "__loader__" in content else (content or ())
+        inner = parts.values() if type(parts) is dict else parts
+        self._budget.note_call(cls.shown, f" ({_SCHEMA})")
+        return Record(cls, tuple(self.node(one) for one in inner if type(one) is dict))
 
 
 def _malformed() -> CorruptArtifactError:
     return CorruptArtifactError("its schema.json is not what skops.io writes: save it again with skops.io.dump")
-
-
-def _refused(shown: str) -> ArtifactNotAllowedError:
-    return ArtifactNotAllowedError(
-        f"it asks for a call of {shown} (schema.json): nothing was run; if it is yours, save the forest alone"
-    )
 
 
 def _field(node: Node, name: str, kind: type[_Kind]) -> _Kind:

@@ -101,7 +101,7 @@ _FEWEST_ALLOWED = 128
 """So many it may always have."""
 
 _OURS = (
-    *("sklearn", "numpy", "scipy", "pandas", "builtins", "__builtin__", "imblearn", "category_encoders"),
+    *("sklearn", "numpy", "scipy", "pandas", "builtins", "imblearn", "category_encoders"),
     "collections",
 )
 """Packages whose names say nothing."""

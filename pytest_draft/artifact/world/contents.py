@@ -160,6 +160,8 @@ class Contents:
     """Whether these are all that are covered."""
     names: tuple[tuple[str, ...], ...] = ()
     """Of columns that some object was fitted on."""
+    counted: tuple[tuple[str, int], ...] = ()
+    """Tables of how many training rows each category is of, and the fewest of them."""
     keys: dict[str, str] = field(default_factory=dict, repr=False)
     """By the paths of objects, the keys that dictionaries have for them."""
 

@@ -17,11 +17,15 @@ TREES_OF_NEIGHBOURS = ("sklearn.neighbors._kd_tree", "sklearn.neighbors._ball_tr
 _JUDGED = frozenset(("sklearn.tree._tree.Tree", "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"))
 """Classes of trees, each of which is judged, or reported as not judged (`unjudged`)."""
 
+_OF_OLD = ("sklearn.dummy.", "sklearn.ensemble.", "sklearn.tree.")
 _SPLINE = frozenset(("t", "c", "k", "_t", "_c", "_k", "_asarray", "extrapolate", "axis"))
+_OLD = frozenset(("behaviour", "min_impurity_split", "n_features_", "outputs_2d_", "presort"))
+"""Parameters and sizes that versions of scikit-learn had of which the table knows nothing."""
+
 PLAIN = frozenset(
     (
         *(("datetime", name) for name in ("date", "datetime", "time", "timedelta", "timezone")),
-        *((module, name) for module in ("builtins", "__builtin__") for name in ("slice", "set", "frozenset", "range")),
+        *(("builtins", name) for name in ("slice", "set", "frozenset", "range")),
         ("collections", "OrderedDict"),
         ("collections", "defaultdict"),
         ("decimal", "Decimal"),
@@ -63,7 +67,7 @@ def _table() -> dict[str, KnownClass]:
     stored = json.loads(files("pytest_draft.artifact.world").joinpath("known_classes.json").read_text("utf-8"))
     known = {
         name: KnownClass(
-            frozenset((*entry["parameters"], *entry["aggregates"])),
+            frozenset((*entry["parameters"], *entry["aggregates"])) | (_OLD if name.startswith(_OF_OLD) else set()),
             frozenset(entry["rows"]),
             name in _JUDGED,
             frozenset(entry["parameters"]),

@@ -111,16 +111,6 @@ def _nodes() -> Iterator[Hostile]:
     written = "schema.json is not what skops.io writes"
     outside = {**node_of("NdArrayNode", "numpy", "ndarray"), "type": "numpy", "file": "../x"}
     for name, node, kind, words in (
-        (
-            "operator.methodcaller",
-            node_of("OperatorFuncNode", "operator", "methodcaller"),
-            "not allowed",
-            "methodcaller",
-        ),
-        ("a method", node_of("MethodNode", "builtins", "object"), "not allowed", "a call of builtins.object"),
-        ("functools.partial", node_of("PartialNode", "functools", "partial"), "not allowed", "functools.partial"),
-        ("os.system", node_of("ConstructorFromReduceNode", "os", "system"), "not allowed", "a call of os.system"),
-        ("a name", node_of("ConstructorFromReduceNode", "os", "::error::\n\x1b[31m"), "not allowed", "os."),
         ("a node that is not known", node_of("ImaginaryNode", "os", "system"), "unsupported", "ImaginaryNode"),
         ("a loader's name", node_of("::error::\n", "os", "system"), "unsupported", "of a kind that is not covered"),
         ("a node of none", node_of("CachedNode", "os", "system"), "corrupt", written),
