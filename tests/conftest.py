@@ -82,11 +82,11 @@ def pytest_collection_modifyitems(config, items):
     named = set() if config.getoption("--hypothesis-profile", None) == "quick" else _named(config)
     met, left_out = Counter(), set()
     for item in items:
-        marker = item.get_closest_marker("nightly")
-        if marker is not None and item.path not in named:
+        quick = [marker.kwargs.get("quick", 0) for marker in item.iter_markers("nightly")]
+        if quick and item.path not in named:
             function = item.nodeid.partition("[")[0]
             met[function] += 1
-            if met[function] > marker.kwargs.get("quick", 0):
+            if met[function] > min(quick):
                 left_out.add(item)
     config.hook.pytest_deselected(items=[item for item in items if item in left_out])
     items[:] = [item for item in items if item not in left_out]

@@ -46,6 +46,7 @@ def stump(n_rows: int, seed: int):
     return SimpleNamespace(trees=(tree,), n_classes=2), domain, everyone
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(3))
 def test_what_the_file_counts_is_met_and_nobodys_row_is_known(seed):
     forest, domain, everyone = stump(80, seed)

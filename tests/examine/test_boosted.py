@@ -68,7 +68,7 @@ def check_of(examination, rule):
     return next(check for check in judge(examination, POLICY) if check.rule == rule)
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", KINDS)
 def test_many_rounds_on_few_rows_fail(judged, kind):
     verdict, examination = judged(booster(kind), people(), full=True)

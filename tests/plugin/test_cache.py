@@ -163,6 +163,7 @@ def test_a_damaged_entry_is_ignored_and_written_anew(project, judge, damage):
     assert project.result()["metrics"]["perfect_rows"] == 40
 
 
+@pytest.mark.nightly
 def test_an_entry_with_another_number_in_it_is_ignored(project, judge):
     judge()
     (entry,) = entries(project)

@@ -129,6 +129,7 @@ def test_a_report_without_additions_is_as_without_a_hook(project, judge):
     assert "extra" not in project.report()
 
 
+@pytest.mark.nightly
 def test_two_hooks_add_to_one_object(project, judge):
     project.write("plugin_two.py", UPDATE.format(line='report["extra"]["two"] = 2'))
     project.write("conftest.py", 'pytest_plugins = ["plugin_two"]\n' + UPDATE.format(line='report["extra"]["one"] = 1'))

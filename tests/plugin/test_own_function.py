@@ -108,6 +108,7 @@ def test_the_ini_file_names_it_from_any_folder(project, monkeypatch):
     assert called(project) == 1
 
 
+@pytest.mark.nightly
 def test_a_manifest_names_it(project, judge):
     entry = '[[entry]]\nmodel = "leaking.joblib"\ndata = "train:load"\n'
     project.write("registry/models.toml", f"schema_version = 1\n{entry.replace('leaking', '../leaking')}")

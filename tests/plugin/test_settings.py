@@ -229,6 +229,7 @@ def test_adversaries_of_the_command_line_replace_those_of_the_shipped_default(pr
     assert [r["adversary"] for r in project.report()["results"]] == ["published"]
 
 
+@pytest.mark.nightly
 def test_an_explicit_policy_judges_by_its_own_rules_only(project, policy):
     project.write("ours.toml", policy(0.0))
     result = project.judge("shallow.joblib", "--draft-policy=ours.toml")

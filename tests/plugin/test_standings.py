@@ -97,7 +97,7 @@ def test_a_failure_and_what_could_not_be_decided_are_counted_apart(project, poli
     assert outcomes.get("failed", 0) + outcomes["inconclusive"] + outcomes.get("passed", 0) == 4
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("arguments", [("-v", "-rf"), ("-v", "-ra"), ("-v", "-n2")], ids=" ".join)
 def test_a_verbose_run_names_it_and_no_summary_calls_it_failed(project, arguments):
     run = project.judge("leaking.joblib", *arguments, data="strangers.csv")

@@ -77,7 +77,7 @@ def test_a_target_that_is_needed_and_missing_is_told(project, one_line_error, ro
     )
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize("arguments", [(), ("-n2",)], ids=" ".join)
 def test_an_unknown_label_is_told_without_its_value(project, rows, arguments):
     rows["label"] = rows["label"].where(rows.index != 5, "quokka")

@@ -243,6 +243,7 @@ def test_when_the_time_is_out_there_is_a_valid_dataset_or_none(**sizes):
     assert n_samples[-1] > 0
 
 
+@pytest.mark.nightly
 @settings(max_examples=examples(25), deadline=None, derandomize=True)
 @given(effort=st.floats(1e-9, 1e-3), **SIZES)
 def test_when_the_effort_is_out_there_is_a_valid_dataset(effort, **sizes):

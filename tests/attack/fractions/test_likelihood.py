@@ -93,6 +93,7 @@ def test_a_leafs_likelihood_is_the_sum_over_all_draws_that_answer_so(answering, 
         assert model.total(np.array(here)) == pytest.approx(summed(shares, outputs, here, 30), abs=1e-6)
 
 
+@pytest.mark.nightly
 def test_the_likelihood_of_a_dataset_is_the_sum_over_leaves_and_trees(answering):
     forest = answering((0, [2, 0], [1, 1]), (1, [1, 2], [0, 3]))
     model = model_of(forest, TWO, 12)
