@@ -80,10 +80,20 @@ def test_nothing_of_a_payload_runs_when_it_is_refused(project, refused, suffix):
     assert not marker.exists()
 
 
-@pytest.mark.parametrize("model", [LogisticRegression(), KNeighborsClassifier(3)])
-def test_a_model_that_is_no_supported_forest_is_refused(project, refused, rows, model):
-    project.train(model, rows)
-    assert type(model).__name__ in refused("other.joblib", data="other.csv")
+def test_a_model_that_is_no_supported_forest_is_refused(project, refused, rows):
+    project.train(LogisticRegression(), rows)
+    assert "LogisticRegression" in refused("other.joblib", data="other.csv")
+
+
+def test_one_that_keeps_its_rows_fails_by_them_all_the_same(project, rows):
+    project.train(KNeighborsClassifier(3), rows)
+    project.judge("other.joblib", data="other.csv").assert_outcomes(failed=2)
+    judged = project.result()
+    assert {check["rule"] for check in judged["checks"] if check["result"] == "failed"} == {
+        "verbatim-data",
+        "per-row-vectors",
+    }
+    assert "KNeighborsClassifier" in judged["reasons"][0]
 
 
 @pytest.mark.nightly
