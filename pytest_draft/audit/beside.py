@@ -50,7 +50,10 @@ def values_beside(members: Sequence[Member]) -> tuple[list[Stored], list[Place]]
             what = member.why or f"{len(member.content):,} bytes of an unknown kind"
             unknown.append(Place(name, RELEASE, one_line(what, 160)))
             continue
-        arrays += (stored_values(name, values, names) for values, names in found if values.size >= _FEWEST)
+        for values, names in found:
+            if values.size >= _FEWEST:
+                stored = stored_values(name, values, names or ())
+                arrays.append(stored if names is not None else replace(stored, joined="C"))
     return arrays, unknown
 
 
@@ -63,8 +66,8 @@ def of_known_columns(stored: Stored, known: Sequence[object]) -> Stored:
     return replace(stored_values(stored.path, values, names), few=stored.few)
 
 
-Named = tuple[AnyArray, tuple[str, ...]]
-"""An array, and the names of its columns where they are said."""
+Named = tuple[AnyArray, tuple[str, ...] | None]
+"""An array, and its columns' names where they are said; None of all words of a text, whose number says nothing."""
 
 
 def _values(content: bytes) -> list[Named] | None:
@@ -108,8 +111,8 @@ def _of_text(text: str) -> Iterator[Named]:
     """Yield the values of a text: what stands between separators, all words, and its numbers alone."""
     for between in (_CELLS, _WORDS):
         cells = [_value(cell.strip()) for cell in between.split(text)]
-        yield _array(cells), ()
-    yield _array([cell for cell in cells if isinstance(cell, float)]), ()
+        yield _array(cells), None
+    yield _array([cell for cell in cells if isinstance(cell, float)]), None
 
 
 def _value(text: str) -> object:

@@ -150,6 +150,11 @@ def test_a_file_of_an_unknown_kind_is_named(release):
     assert [place.path for place in found.unexplained] == ["logo.png"]
 
 
+def test_a_text_of_as_many_words_as_there_are_rows_has_no_entry_for_each(release):
+    found = found_in(release({"README.md": "word " * (len(TABLE) - 1) + "word", "numbers.txt": "7 " * len(TABLE)}))
+    assert found.by_row == found.perhaps_by_row == found.copies == ()
+
+
 def test_a_scaler_beside_the_model_is_no_unknown_file(release):
     scaler = StandardScaler().fit(TABLE[["age", "fare"]])
     found = found_in(release({"scaler.pkl": pickle.dumps(scaler)}))
