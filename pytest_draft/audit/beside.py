@@ -45,10 +45,12 @@ def values_beside(members: Sequence[Member]) -> tuple[list[Stored], list[Place]]
     unknown: list[Place] = []
     for member in members:
         name = one_line(member.name)
-        found = None if member.why is not None else _values(member.content)
-        if found is None:
-            what = member.why or f"{len(member.content):,} bytes of an unknown kind"
-            unknown.append(Place(name, RELEASE, one_line(what, 160)))
+        if member.why is not None:  # a model or an archive that is not read, which no policy can list
+            unknown.append(Place(name, "a file that was not read", one_line(member.why, 160)))
+            continue
+        if (found := _values(member.content)) is None:
+            what = f"{len(member.content):,} bytes of an unknown kind"
+            unknown.append(Place(name, RELEASE, what))
             continue
         for values, names in found:
             if values.size >= _FEWEST:

@@ -18,6 +18,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from pytest_draft.artifact import read
+from pytest_draft.artifact.budget import DEFAULT_LIMITS, Budget
+from pytest_draft.artifact.records import Array, Global, Mapping, Record
+from pytest_draft.artifact.world.frames import table_in
 from pytest_draft.audit.contents import inspect_contents
 from pytest_draft.data import training_data
 from pytest_draft.errors import ArtifactError, SeveralModelsError
@@ -148,6 +151,30 @@ def test_other_peoples_rows_are_not_claimed(release, n_rows):
 def test_a_file_of_an_unknown_kind_is_named(release):
     found = found_in(release({"logo.png": b"\x89PNG\0\1\2", "notes.txt": "a forest of 5 trees"}))
     assert [place.path for place in found.unexplained] == ["logo.png"]
+
+
+def test_a_policy_can_list_what_is_of_an_unknown_kind_and_no_model_that_is_not_read(release):
+    found = found_in(release({"logo.png": b"\x89PNG\0\1\2", "old.pkl": b"\x80\x04 damaged"}))
+    assert [place.path for place in found.unexplained] == ["logo.png", "old.pkl"]
+    assert [place.path for place in found.without_files(["*"]).unexplained] == ["old.pkl"]
+
+
+def test_a_frame_that_names_one_block_again_and_again_is_not_written_out():
+    def frame(times):
+        block, names = Array(), Array()
+        block.data, block.shape = np.zeros((1, 60_000)), (1, 60_000)
+        names.items, names.shape = [str(index) for index in range(times)], (times,)
+        blocks = [
+            Record(Global("pandas._libs.internals", "_unpickle_block"), (block, places(at), 2)) for at in range(times)
+        ]
+        axis = Record(Global("pandas", "_new_Index"), (None, Mapping([("data", names)])))
+        return Record(Global("pandas.core.internals.managers", "BlockManager"), (tuple(blocks), [axis, axis]))
+
+    def places(at):
+        return Record(Global("builtins", "slice"), (at, at + 1, 1))
+
+    assert table_in(frame(2), Budget(DEFAULT_LIMITS, 480_000))[0].shape == (60_000, 2)
+    assert table_in(frame(200), Budget(DEFAULT_LIMITS, 480_000)) is None
 
 
 def test_a_text_of_as_many_words_as_there_are_rows_has_no_entry_for_each(release):

@@ -140,9 +140,8 @@ def parts_of(packed: bytes, budget: Budget) -> ModelParts:
 def _of_json(packed: bytes, budget: Budget) -> ModelParts:
     content = _dict(json_content(packed, budget), "its JSON")
     features = _dict(content.get("features_info"), "features_info")
-    if "ctr_data" in content or set(features) - {"float_features", "cat_features_hash", "categorical_features"}:
-        raise of_json(content.get("ctr_data"), features)
-    if features.get("categorical_features"):
+    strange = set(features) - {"float_features", "cat_features_hash", "categorical_features"}
+    if "ctr_data" in content or strange or features.get("categorical_features"):
         raise of_json(content.get("ctr_data"), features)
     stored = _list(features.get("float_features"), "float_features")
     columns = _columns([_json_column(one, index, budget) for index, one in enumerate(stored)])

@@ -103,8 +103,7 @@ class _Reader:
             said = self._statements(forest, reach(base, steps), counted=counted)
         trees = tuple(with_steps(rows_of(nodes.tree), step) for nodes, step in zip(forest, steps, strict=True))
         draws = Draws() if why is not None else self._draws(forest)
-        weighted = any((nodes.tree.weight != nodes.tree.n_distinct).any() for nodes in forest)
-        unknown = WEIGHTS if weighted else DRAWS if draws.drawn else None
+        unknown = WEIGHTS if _is_weighted(forest) else DRAWS if draws.drawn else None
         observation = BoostedSums(loss=self._loss, base=base, statements=said, counted=counted, unknown=unknown)
         best = counted and why is None and all(tree.get("splitter") == "best" for tree in inner)
         parameters = self._estimator.parameters() | ({"splitter": "best"} if best else {})
@@ -215,8 +214,12 @@ class _Reader:
     def _statements(self, forest: list[Nodes], scores: FloatArray, *, counted: bool) -> tuple[Statements, ...]:
         inner = [nodes.tree.value[nodes.tree.left >= 0] for nodes in forest]
         means = counted and any(values.any() for values in inner)
-        weighted = any((nodes.tree.weight != nodes.tree.n_distinct).any() for nodes in forest)
-        spread = means and not weighted and self._loss != "squared" and any(nodes.impurity.any() for nodes in forest)
+        spread = (
+            means
+            and not _is_weighted(forest)
+            and self._loss != "squared"
+            and any(nodes.impurity.any() for nodes in forest)
+        )
         return tuple(
             self._said(nodes, score, means=means, spread=spread) for nodes, score in zip(forest, scores, strict=True)
         )
@@ -271,3 +274,8 @@ class _Reader:
         if self._loss == "squared":
             result += EPSILON * _ROUNDING * rows * score
         return result
+
+
+def _is_weighted(forest: list[Nodes]) -> bool:
+    """Return whether rows weigh other than 1."""
+    return any((nodes.tree.weight != nodes.tree.n_distinct).any() for nodes in forest)

@@ -228,7 +228,7 @@ class _Notes:
         elif record.cls.key == MASKED:
             yield path, masked(record)
         else:
-            if (table := table_in(record)) is not None and self._budget.has_room(_OF_VALUE * table[0].size):
+            if (table := table_in(record, self._budget)) is not None:
                 self.arrays.append(stored_values(path, *table))
             self._note_sizes(named)
             yield from self._attributes(path, record)

@@ -5,25 +5,31 @@ Texts may be pyarrow's arrays.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
 
 from pytest_draft.arrays import AnyArray
+from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.records import Array, Items, Mapping, Record
 
 ARROW = ("pyarrow.lib", "_restore_array")
 _ARROW_OFFSETS = {"string": "<i4", "large_string": "<i8"}
 _MANAGER = "BlockManager"
+_OF_VALUE = 8
+"""Bytes of a value that is written out."""
+
 _LEGACY = "0.14.1"
 """The key under which pandas up to 1.2 keeps a frame's blocks."""
 
 
-def table_in(record: Record) -> tuple[AnyArray, tuple[str, ...]] | None:
+def table_in(record: Record, budget: Budget) -> tuple[AnyArray, tuple[str, ...]] | None:
     """Return the values of a data frame's columns, shape (n_rows, n_columns), and their names.
 
-    None of any other record. Columns in a form that is not known here, such as categories, are left out.
+    None of any other record, and where the budget has no room: a small file can name one block again and again. Columns
+    in a form that is not known here, such as categories, are left out.
     """
     if record.cls.name != _MANAGER or not record.cls.module.startswith("pandas."):
         return None
@@ -32,6 +38,8 @@ def table_in(record: Record) -> tuple[AnyArray, tuple[str, ...]] | None:
         names = [str(name) for name in _all_of(axis)]
         columns: dict[int, AnyArray] = {}
         for values, places in blocks:
+            if isinstance(values, Array) and not budget.has_room(_OF_VALUE * math.prod(values.shape)):
+                return None
             rows = _rows_of(values)
             if rows is not None and len(rows) == len(places):
                 columns.update(zip(places, rows, strict=True))
