@@ -71,43 +71,40 @@ class View:
     beside: tuple[Member, ...] = field(default=(), repr=False)
     """Of a release of several files: those that are no model and no objects that could be read."""
 
-    def with_objects(self, name: str, root: object, budget: Budget) -> View:
-        """Return it with what stands in another file of its release, which holds no model."""
-        contents = _all_contents(root, budget)
-        trees = unjudged_trees(root, (), (), contents)
-        contents = with_transformers(contents, root, budget)
-        account = account_of(root, budget)
-        mine, theirs = self.contents, contents
+    def with_file(self, name: str, other: View) -> View:
+        """Return it with what stands in another file of its release, in which no model was found."""
+
+        def at(path: str) -> str:
+            return f"{name}: {path}" if path else name
+
+        mine, theirs, account, their_account = self.contents, other.contents, self.account, other.account
         return replace(
             self,
             contents=replace(
                 mine,
-                arrays=(*mine.arrays, *(replace(one, path=_at_file(name, one.path)) for one in theirs.arrays)),
-                opaque=(*mine.opaque, *(_at_file(name, path) for path in theirs.opaque)),
-                learned=(*mine.learned, *(replace(one, path=_at_file(name, one.path)) for one in theirs.learned)),
+                arrays=(*mine.arrays, *(replace(one, path=at(one.path)) for one in theirs.arrays)),
+                opaque=(*mine.opaque, *map(at, theirs.opaque)),
+                learned=(*mine.learned, *(replace(one, path=at(one.path)) for one in theirs.learned)),
                 transformers=(*mine.transformers, *theirs.transformers),
                 all_undone=mine.all_undone and theirs.all_undone,
                 names=(*mine.names, *theirs.names),
+                counted=(*mine.counted, *((at(path), least) for path, least in theirs.counted)),
             ),
             account=replace(
-                self.account,
+                account,
                 unexplained=(
-                    *self.account.unexplained,
-                    *(replace(one, path=_at_file(name, one.path)) for one in (*budget.unused, *account.unexplained)),
+                    *account.unexplained,
+                    *(replace(one, path=at(one.path)) for one in their_account.unexplained),
                 ),
-                kept=(*self.account.kept, *(replace(one, path=_at_file(name, one.path)) for one in account.kept)),
-                plain=self.account.plain + account.plain,
-                names=(*self.account.names, *account.names),
+                kept=(*account.kept, *(replace(one, path=at(one.path)) for one in their_account.kept)),
+                plain=account.plain + their_account.plain,
+                names=(*account.names, *their_account.names),
             ),
             unjudged=Unjudged(
-                (*self.unjudged.places, *((_at_file(name, path), number) for path, number in trees.places)),
-                self.unjudged.complete and trees.complete,
+                (*self.unjudged.places, *((at(path), number) for path, number in other.unjudged.places)),
+                self.unjudged.complete and other.unjudged.complete,
             ),
         )
-
-
-def _at_file(name: str, path: str) -> str:
-    return f"{name}: {path}" if path else name
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -276,11 +273,14 @@ def view_beside(root: object, budget: Budget, refused: object) -> View:
     refused : object
         What a reader found in a model that it refused, as `Contents`.
     """
-    contents = with_transformers(_all_contents(root, budget), root, budget)
+    contents = _all_contents(root, budget)
+    trees = unjudged_trees(root, (), (), contents)
+    contents, account = with_transformers(contents, root, budget), account_of(root, budget)
     if isinstance(refused, Contents):
         contents = replace(contents, arrays=(*contents.arrays, *refused.arrays), counted=refused.counted)
     nothing = RuleList("no model", (ListedRule((), 0),), None, None, ())
-    return View("no model", nothing, (), contents=contents, account=account_of(root, budget))
+    account = replace(account, unexplained=(*budget.unused, *account.unexplained))
+    return View("no model", nothing, (), contents=contents, account=account, unjudged=trees)
 
 
 def view_of_rules(rules: RuleList, not_read: Sequence[str]) -> View:

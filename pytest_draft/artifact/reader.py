@@ -151,7 +151,7 @@ def _objects(packed: bytes, limits: Limits) -> tuple[object, Budget]:
 def _released(members: Sequence[Member], limits: Limits, place: str | None) -> View:
     """Return the one model of a release of several files, with all that stands in the others."""
     models: dict[str, View | SeveralModelsError] = {}
-    objects: list[Member] = []
+    without_model: dict[str, View] = {}
     beside: list[Member] = []
     why = None
     ends = time.thread_time() + _TIMES_AS_LONG * limits.seconds
@@ -163,20 +163,19 @@ def _released(members: Sequence[Member], limits: Limits, place: str | None) -> V
         except SeveralModelsError as error:
             models[member.name] = error
         except ArtifactError as error:
-            if _holds_objects(member.content, limits):
-                objects.append(member)
+            is_pickled = is_archive(member.content) or beginning(member.content, 1, limits) == PICKLE
+            if isinstance(error.beside, View):
+                without_model[one_line(member.name)] = error.beside
+            if is_pickled and isinstance(error.beside, View):
                 why = why or f"{one_line(member.name, 80)}: {error}"
-            elif member.why is None and _is_model(member.content):
+            elif member.why is None and (is_pickled or _is_model(member.content)):
                 beside.append(replace(member, content=b"", why=str(error)))
                 why = f"{one_line(member.name, 80)}: {error}"
             else:
                 beside.append(member)
     name, found = _chosen(models, place, why)
-    for member in objects:
-        try:
-            found = found.with_objects(one_line(member.name), *_root(member.content, limits))
-        except ArtifactError as error:
-            beside.append(replace(member, content=b"", why=str(error)))
+    for file, view_of_it in without_model.items():
+        found = found.with_file(file, view_of_it)
     others = len(members) - 1
     files = f", and its other files ({others:,}) are searched for training rows" if others else ""
     said = f"unpacked: the model file in it ({one_line(name, 80)}) is judged{files}"
@@ -209,14 +208,6 @@ def _place_in(member: Member, place: str | None) -> str | None:
     """Return which of a member's own models is meant."""
     inside = f"{member.name}: "
     return place[len(inside) :] if place is not None and place.startswith(inside) else None
-
-
-def _holds_objects(content: bytes, limits: Limits) -> bool:
-    return is_archive(content) or beginning(content, 1, limits) == PICKLE
-
-
-def _root(content: bytes, limits: Limits) -> tuple[object, Budget]:
-    return read_skops(content, limits) if is_archive(content) else _objects(content, limits)
 
 
 def _is_model(content: bytes) -> bool:

@@ -172,7 +172,7 @@ def test_the_lock_file_fits_what_the_project_needs_and_what_builds_it():
 def test_nothing_is_installed_without_a_hash_or_from_elsewhere_than_the_action():
     (step,) = [step for step in steps() if step.get("id") == "install"]
     lines = [line.strip() for line in step["run"].splitlines() if line.strip().startswith("install ")]
-    assert len(lines) == 3
+    assert len(lines) == 4
     assert all("--require-hashes" in line or "--no-index" in line for line in lines)
     assert all("--no-deps" in line or '-r "$GITHUB_ACTION_PATH/requirements.txt"' in line for line in lines)
     updates = yaml.safe_load((ROOT / ".github" / "dependabot.yml").read_text(encoding="utf-8"))["updates"]
