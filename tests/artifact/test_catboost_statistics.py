@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import pickle
+import shutil
 import struct
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 
 from pytest_draft.artifact import read
 from pytest_draft.artifact.budget import DEFAULT_LIMITS, Budget
@@ -68,6 +71,16 @@ def test_a_category_of_one_row_fails(rarest, result, number, saved):
     (check,) = [one for one in judge(examination, default_policy()) if one.rule == "verbatim-data"]
     assert check.result == result
     assert ("that only 1 training row has" in check.sentence) == (result == "failed")
+
+
+@pytest.mark.parametrize("number", [0, 1, 2], ids=["json", "cbm", "pickle"])
+def test_the_categories_of_a_model_that_is_not_read_count_in_a_release(number, saved, tmp_path):
+    file, table = saved(3)[number], table_with(3)
+    joblib.dump(RandomForestClassifier(3, random_state=0).fit(table[["a"]], table["y"]), tmp_path / "forest.joblib")
+    shutil.copy(file, tmp_path)
+    counted = read(tmp_path).contents.counted
+    assert {least for _, least in counted} == {3}
+    assert all(path.startswith(f"{file.name}: ") for path, _ in counted)
 
 
 @pytest.mark.parametrize(
