@@ -45,9 +45,8 @@ def svr(report: Report) -> str:
     tested = predicate(report)
     tool, *judged = tested["configuration"]
     of = {role: [one for one in judged if one["annotations"]["role"] == role] for role in ("model", "policy")}
-    held: set[str] = set()
-    if report["verdict"] == "passed" and tested["result"] != "FAILED" and of["model"]:
-        held = set.intersection(*map(_held, by_model(report["results"]).values())) | {tested["result"]}
+    passed = report["verdict"] == "passed" and tested["result"] != "FAILED" and of["model"]
+    held = set.intersection(*map(_held, by_model(report["results"]).values())) | {tested["result"]} if passed else ()
     statement = {
         "_type": "https://in-toto.io/Statement/v1",
         "subject": [{"name": one["name"], "digest": one["digest"]} for one in of["model"]],

@@ -63,8 +63,8 @@ def _on_card(report: Report) -> Iterator[str]:
     (verdict, _), *_ = said = sentences.headlines(report)
     yield from (f"**Verdict: {verdict}.** {' '.join(escaped(sentence) for _, sentence in said)}", "")
     for result in report["results"]:
-        told = filter(None, (sentences.decision(result), sentences.of_entropy(result)))
-        yield from (f"Adversary {escaped(result['adversary'])}: {' '.join(map(escaped, told))}", "")
+        told = filter(None, (sentences.decision(result).rstrip("."), sentences.of_entropy(result)))
+        yield from (f"Adversary {escaped(result['adversary'])}: {escaped('; '.join(told))}.", "")
         headings, rows = tables.attackers(result)
         yield from (*table(headings, ["---"] * len(headings), [tuple(map(escaped, row)) for row in rows]), "")
     listed = dict.fromkeys([*sentences.held_against(report), *sentences.origins(report)])

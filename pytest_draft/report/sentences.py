@@ -36,9 +36,7 @@ NO_PROOF = (
     "somebody who knows all tables that explain the file (docs/explanation/verdict.md, 'Who is considered')."
 )
 
-LIMITS = (
-    "This is about the file with this hash and the attackers considered, and says nothing of other files and attacks."
-)
+LIMITS = "This is about the file of this hash and the attackers considered, not about other files or attacks."
 
 HOW_CLOSE = "How close could anybody get?"
 """The title above `anybody`."""
@@ -164,11 +162,8 @@ def held_against(report: Report) -> list[tuple[str, str]]:
 def origins(report: Report) -> Iterator[tuple[str, str]]:
     """Yield what was judged by what, and when, as names and values."""
     for result in report["results"]:
-        for name, one in (
-            ("file", result["artifact"]),
-            ("training data", result["data"]),
-            ("policy", result["policy"]),
-        ):
+        for name, part in (("file", "artifact"), ("training data", "data"), ("policy", "policy")):
+            one = result[part]
             yield name, f"{one.get('path') or one.get('name') or 'none'}, SHA-256 {one['sha256'] or 'not known'}"
         yield "adversary", result["adversary"]
     yield "judged by", " ".join(filter(None, report["tool"].values()))
