@@ -27,9 +27,8 @@ def render(report: Report) -> str:
 
 
 def _component(path: str, report: Report) -> dict[str, Any]:
-    """Return a model, of a report on it alone."""
     results = report["results"]
-    hashes = dict.fromkeys(result["artifact"]["sha256"] for result in results)
+    hashes = dict.fromkeys(of["artifact"]["sha256"] for of in results)
     said = [("verdict", sentences.headlines(report)[0][0]), *sentences.origins(report)]
     metrics = [
         {"type": f"pytest-draft:{name}", "value": span(bounds, ""), "slice": f"adversary {of['adversary']}"}

@@ -17,9 +17,8 @@ How three outcomes become the predicate's:
 ``result`` is ``FAILED`` with any failed test or without any test at all, else ``WARNED`` with any warned one, else
 ``PASSED``. The configuration names what was judged by its hash: a verifier compares the model's with the subject's.
 
-`svr` gives a whole statement on the model files, with a Simple Verification Result (0.2, which has all that 0.1 asks
-for). Properties are read as passes of all subjects. So there is none unless the verdict is passed; then ``PASSED`` or
-``WARNED`` (of the same meaning as above), and each rule that every subject has passed, with the adversary.
+`svr` gives a statement on the model files with a Simple Verification Result. Its properties are read as passes of all
+of them: none unless the verdict is passed, then ``PASSED`` or ``WARNED`` as above, and each rule that all have passed.
 """
 
 from __future__ import annotations

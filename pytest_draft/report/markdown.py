@@ -2,7 +2,6 @@
 
 The verdict is the first line. Whatever comes from a file is escaped, so that it is shown as it is and changes nothing
 of the page: no HTML, no links, no table cells.
-
 `card` is a section for the ``README.md`` beside a model, below metadata of Hugging Face's hub: figures known exactly.
 """
 
