@@ -160,12 +160,11 @@ def held_against(report: Report) -> list[tuple[str, str]]:
 
 
 def origins(report: Report) -> Iterator[tuple[str, str]]:
-    """Yield what was judged by what, and when, as names and values."""
+    """Yield what was judged by what, and when; not the hash of the training data, by which guesses could be checked."""
     for result in report["results"]:
-        for name, part in (("file", "artifact"), ("training data", "data"), ("policy", "policy")):
-            one = result[part]
-            yield name, f"{one.get('path') or one.get('name') or 'none'}, SHA-256 {one['sha256'] or 'not known'}"
-        yield "adversary", result["adversary"]
+        for name, one in (("file", result["artifact"]), ("policy", result["policy"])):
+            yield name, f"{one.get('path') or one['name']}, SHA-256 {one['sha256'] or 'not known'}"
+        yield from (("training data", result["data"]["path"] or "none"), ("adversary", result["adversary"]))
     yield "judged by", " ".join(filter(None, report["tool"].values()))
     yield from ((name, report[key]) for name, key in (("judged at", "judged_at"), ("report", HASH)) if report.get(key))
 

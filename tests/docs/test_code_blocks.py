@@ -164,7 +164,7 @@ def test_a_model_is_signed_and_verified_as_it_stands(released, blocks, monkeypat
     assert run("openssl ec -in signing.pem -pubout -out public.pem") == 0
     sign, verify = blocks("how-to/signing", "sh")
     assert run(sign) == 0
-    report = json.loads((released.path / "release" / "draft-report.json").read_text(encoding="utf-8"))
+    report = json.loads((released.path / "draft-report.json").read_text(encoding="utf-8"))
     monkeypatch.setenv("POLICY_SHA256", report["results"][0]["policy"]["sha256"])
     assert run(verify) == 0
     monkeypatch.setenv("POLICY_SHA256", "0" * 64)

@@ -85,6 +85,13 @@ def test_no_value_of_the_training_data_is_shown(name, report):
     assert not any(canary in text for canary in CANARIES)
 
 
+@pytest.mark.parametrize("name", ["svr", "model-card", "cyclonedx", "gitlab"])
+def test_what_is_published_holds_no_hash_by_which_guesses_of_the_training_data_could_be_checked(name, report):
+    hashes = {result["data"]["sha256"] for result in report["results"]} - {None}
+    assert len(hashes) == 2
+    assert not any(sha256 in FORMATS[name](report) for sha256 in hashes)
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_report_without_any_result_is_rendered(name):
     empty = {"schema_version": 2, "tool": {"name": "pytest-draft", "version": None}, "verdict": "inconclusive"}
