@@ -41,7 +41,7 @@ _OF_JUDGE = (
 """Options of ``judge``, each that of pytest with ``--draft-`` before its name."""
 _REPEATABLE_OF_JUDGE = (
     ("adversary", "NAME", "what the attacker knows; repeatable"),
-    ("report", "TYPE[:PATH]", "write a report (json, markdown, html, sarif, intoto); repeatable"),
+    ("report", "TYPE[:PATH]", "write a report (json, markdown, html, ... as of --draft-report); repeatable"),
 )
 
 

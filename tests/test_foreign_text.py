@@ -43,7 +43,7 @@ from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.starting_settings import settings_of
 from pytest_draft.policy.verdict import Check, judge
 from pytest_draft.policy.waiver import Waiver
-from pytest_draft.report import annotations, fleet_html, html, intoto, json_report, markdown, sarif
+from pytest_draft.report import annotations, cyclonedx, fleet_html, html, intoto, json_report, markdown, sarif
 from pytest_draft.report.document import document, merged
 from pytest_draft.report.fleet import fleet
 
@@ -211,11 +211,12 @@ class Terminal:
 def test_no_output_of_a_gate_says_what_a_name_wants_it_to(name):
     session, checks, policy, record, report = reported(name)
     all_models = fleet(report, [session.shown(made_up_root() / name)])
-    for render in (json_report.render, intoto.render, sarif.render, markdown.render, html.render, fleet_html.render):
+    as_json = (json_report.render, intoto.render, intoto.svr, sarif.render, sarif.gitlab, cyclonedx.render)
+    for render in (*as_json, markdown.render, markdown.card, html.render, fleet_html.render):
         text = render(all_models if render is fleet_html.render else report)
         assert is_harmless(text), render.__module__
         text.encode("utf-8")
-        if render not in (markdown.render, html.render, fleet_html.render):
+        if render in as_json:
             json.loads(text)
     assert set(Page(html.render(report)).tags) <= plain_tags()
     assert set(Page(fleet_html.render(all_models)).tags) <= plain_tags_of_all()

@@ -15,6 +15,10 @@ REPORT_TYPES = {
     "html": "draft-report.html",
     "sarif": "draft-report.sarif",
     "intoto": "draft-report.intoto.json",
+    "svr": "draft-report.svr.json",
+    "model-card": "draft-report.card.md",
+    "cyclonedx": "draft-report.cdx.json",
+    "gitlab": "draft-report.gitlab.json",
 }
 """Types of reports, and the names of their files where none is given."""
 

@@ -38,6 +38,9 @@ MOST_OF_A_CHANGE = 10
 EXTRA = "extra"
 """The key of a report under which a project's hooks can add something."""
 
+_RENDERED_BY = {"json": "json_report", "fleet-json": "json_report", "model-card": "markdown.card"}
+_RENDERED_BY |= {"svr": "intoto.svr", "gitlab": "sarif.gitlab"}  # the others: by ``render`` of the module of that name
+
 _REFUSED = "the hook pytest_draft_update_report was refused, which fails the run"
 
 
@@ -238,8 +241,8 @@ def _plain(report: dict[str, Any]) -> str:
 
 def _rendered(kind: str, report: dict[str, Any]) -> str:
     """Return a report's text; what renders it is imported when it is asked for."""
-    name = "json_report" if kind in ("json", "fleet-json") else kind.replace("-", "_")
-    text: str = import_module(f"pytest_draft.report.{name}").render(report)
+    module, _, function = _RENDERED_BY.get(kind, kind.replace("-", "_")).partition(".")
+    text: str = getattr(import_module(f"pytest_draft.report.{module}"), function or "render")(report)
     return text
 
 

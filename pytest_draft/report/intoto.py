@@ -1,8 +1,8 @@
-"""The attestation: in goes a plain report, out comes the text of an in-toto test-result predicate.
+"""The attestation: in goes a plain report, out comes the text of an in-toto predicate or statement.
 
-It is the predicate alone, of type `PREDICATE_TYPE`, as ``actions/attest`` takes it by ``predicate-type`` and
-``predicate-path``; the subject of the attestation, by ``subject-digest``, is the model file that was judged. `attested`
-checks both.
+`render` gives the test-result predicate alone, of type `PREDICATE_TYPE`, as ``actions/attest`` takes it by
+``predicate-type`` and ``predicate-path``; the subject of the attestation, by ``subject-digest``, is the model file that
+was judged. `attested` checks both.
 
 How three outcomes become the predicate's:
 
@@ -16,6 +16,9 @@ How three outcomes become the predicate's:
 
 ``result`` is ``FAILED`` with any failed test or without any test at all, else ``WARNED`` with any warned one, else
 ``PASSED``. The configuration names what was judged by its hash: a verifier compares the model's with the subject's.
+
+`svr` gives a statement on the model files with a Simple Verification Result. Its properties are read as passes of all
+of them: none unless the verdict is passed, then ``PASSED`` or ``WARNED`` as above, and each rule that all have passed.
 """
 
 from __future__ import annotations
@@ -25,14 +28,41 @@ import hashlib
 import json
 from typing import Any
 
+from pytest_draft.foreign_text import harmless_values
 from pytest_draft.report.json_report import indented
-from pytest_draft.report.result import Report
-from pytest_draft.report.standings import standing, stops, unjudged
+from pytest_draft.report.result import Report, Result
+from pytest_draft.report.standings import by_model, standing, stops, unjudged
 
 
 def render(report: Report) -> str:
     """Return the text of the predicate."""
     return indented(predicate(report))
+
+
+def svr(report: Report) -> str:
+    """Return the text of the statement with the verification result."""
+    tested = predicate(report)
+    tool, *judged = tested["configuration"]
+    of = {role: [one for one in judged if one["annotations"]["role"] == role] for role in ("model", "policy")}
+    passed = report["verdict"] == "passed" and tested["result"] != "FAILED" and of["model"]
+    held = set.intersection(*map(_held, by_model(report["results"]).values())) | {tested["result"]} if passed else ()
+    statement = {
+        "_type": "https://in-toto.io/Statement/v1",
+        "subject": [{"name": one["name"], "digest": one["digest"]} for one in of["model"]],
+        "predicateType": "https://in-toto.io/attestation/svr/v0.2",
+        "predicate": {
+            "verifier": {"id": tool["uri"], "policies": of["policy"]},
+            **({"timeCreated": report["judged_at"]} if report.get("judged_at") else {}),
+            "properties": [f"PYTEST_DRAFT_{name}" for name in sorted(held)],
+        },
+    }
+    return indented(harmless_values(statement))
+
+
+def _held(results: list[Result]) -> set[str]:
+    """Return the rules, with the adversary, that a model has passed by all its checks."""
+    checks = [(f"{check['rule']}[{of['adversary']}]", check["result"]) for of in results for check in of["checks"]]
+    return {name for name, _ in checks} - {name for name, result in checks if result != "passed"}
 
 
 def predicate(report: Report) -> dict[str, Any]:

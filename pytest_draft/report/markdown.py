@@ -2,17 +2,21 @@
 
 The verdict is the first line. Whatever comes from a file is escaped, so that it is shown as it is and changes nothing
 of the page: no HTML, no links, no table cells.
+`card` is a section for the ``README.md`` beside a model, below metadata of Hugging Face's hub: figures known exactly.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
-from pytest_draft.foreign_text import harmless
+from pytest_draft.foreign_text import harmless, harmless_values
 from pytest_draft.report import sentences, tables
+from pytest_draft.report.bounds import bounds_of
 from pytest_draft.report.result import Report, Result
-from pytest_draft.report.standings import standing, worst_first
+from pytest_draft.report.standings import by_model, standing, worst_first
 
 MOST_CHECKS = 200
 """Rows of the table of checks; a summary that is too large (1 MiB) is not shown at all."""
@@ -29,6 +33,41 @@ def render(report: Report) -> str:
     parts += [*_measured(report), *_slices(report), *_waivers(report), *_not_run(report)]
     parts += [*_judged(report), *_details(report)]
     return "\n".join(parts) + "\n"
+
+
+def card(report: Report) -> str:
+    """Return the text of a section for a model card."""
+    models = by_model(report["results"]) or {"": []}
+    tasks = {path: [task for result in of if (task := _task(result))["metrics"]] for path, of in models.items()}
+    index = harmless_values([{"name": path, "results": of} for path, of in tasks.items() if of])
+    plain = json.dumps(index, ensure_ascii=False).replace("<", "\\u003c")  # which is YAML, and no HTML
+    found = [f"model-index: {plain}"] * bool(index)
+    lines = ["---", "tags: [pytest-draft]", *found, "---", "", "## What the file gives away of its training data", ""]
+    lines += [line for results in models.values() for line in _on_card({**report, "results": results})]
+    return "\n".join([*lines, escaped(sentences.LIMITS), ""])
+
+
+def _task(result: Result) -> dict[str, Any]:
+    kind = f"tabular-{'regression' if result['artifact']['regressor'] else 'classification'}"
+    names = {"reconstruction_error": "Error of rows rebuilt from the file", "split_half_error": "Error of other rows"}
+    found = [(name, said, *(bounds_of(result, name) or (0, 1))) for name, said in names.items()]
+    return {
+        "task": {"type": kind, "name": f"Rebuilding the training data, adversary {result['adversary']}"},
+        "dataset": {"type": "tabular", "name": result["data"]["path"] or "training data"},
+        "metrics": [{"type": one, "value": least, "name": said} for one, said, least, most in found if least == most],
+    }
+
+
+def _on_card(report: Report) -> Iterator[str]:
+    (verdict, _), *_ = said = sentences.headlines(report)
+    yield from (f"**Verdict: {verdict}.** {' '.join(escaped(sentence) for _, sentence in said)}", "")
+    for result in report["results"]:
+        told = filter(None, (sentences.decision(result).rstrip("."), sentences.of_entropy(result)))
+        yield from (f"Adversary {escaped(result['adversary'])}: {escaped('; '.join(told))}.", "")
+        headings, rows = tables.attackers(result)
+        yield from (*table(headings, ["---"] * len(headings), [tuple(map(escaped, row)) for row in rows]), "")
+    listed = dict.fromkeys([*sentences.held_against(report), *sentences.origins(report)])
+    yield from (*(f"- {sentences.begun(name)}: {escaped(what)}" for name, what in listed), "")
 
 
 def escaped(text: object) -> str:

@@ -1,4 +1,4 @@
-"""Findings for code scanning: in goes a plain report, out comes SARIF 2.1.0.
+"""Findings for code scanning: in goes a plain report, out comes SARIF 2.1.0, or GitLab's Code Quality report.
 
 GitHub reads a part of the format only, and no ``kind``: every result becomes an alert, passed ones too. So
 
@@ -10,6 +10,8 @@ GitHub reads a part of the format only, and no ``kind``: every result becomes an
 
 A result's fingerprint holds the model file's hash. An alert that somebody has dismissed stays so for this file alone,
 and the next file's leak is a new one.
+
+`gitlab` has these findings too, and what did not run; not applicable ones only where nothing is known of the model.
 """
 
 from __future__ import annotations
@@ -21,23 +23,45 @@ from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
 from urllib.parse import quote
 
-from pytest_draft.foreign_text import harmless
+from pytest_draft.foreign_text import harmless, harmless_values
 from pytest_draft.policy.rule import Rule
 from pytest_draft.policy.rules import RULES, known_rule
 from pytest_draft.report.json_report import indented
 from pytest_draft.report.result import Report, ReportedCheck, Result
 from pytest_draft.report.sentences import waived
-from pytest_draft.report.standings import file_of
+from pytest_draft.report.standings import file_of, standing, unjudged, worst_first
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
-
 _KINDS = {"failed": "fail", "inconclusive": "open", "not applicable": "notApplicable"}
+_SEVERITIES = {"failed": "blocker", "warning": "minor", "waived": "info"}
 
 
 def render(report: Report) -> str:
     """Return the text of a SARIF log with one run."""
     return indented({"$schema": SCHEMA, "version": "2.1.0", "runs": [_run(report)]})
+
+
+def gitlab(report: Report) -> str:
+    """Return the text of a Code Quality report: a list, the worst first."""
+    found = [
+        (file_of(result["artifact"]), check["rule"], _message(result, check), stands, _identity(result, check))
+        for result, check in worst_first(report)
+        if (stands := standing(check)) != "passed" and (stands != "not applicable" or unjudged(result))
+    ]
+    for item in report["not_run"]:
+        found.append((item.partition("::")[0], "not-run", f"planned, but not run: {item}", "not run", item))
+    degradations = [
+        {
+            "description": said,
+            "check_name": rule,
+            "fingerprint": hashlib.sha256(identity.encode()).hexdigest(),
+            "severity": _SEVERITIES.get(stands, "critical"),
+            "location": {"path": path, "lines": {"begin": 1}},
+        }
+        for path, rule, said, stands, identity in found
+    ]
+    return indented(harmless_values(degradations))
 
 
 def _run(report: Report) -> dict[str, Any]:
@@ -119,8 +143,7 @@ def _invocation(report: Report) -> dict[str, Any]:
 
 def _result(result: Result, check: ReportedCheck, rule: int, artifact: int) -> dict[str, Any]:
     facts = result["artifact"]
-    place = [facts["place"]] if facts.get("place") else []
-    identity = json.dumps([check["rule"], result["adversary"], check["item"], facts["sha256"], *place])
+    identity = hashlib.sha256(_identity(result, check).encode()).hexdigest()
     said: dict[str, Any] = {
         "ruleId": check["rule"],
         "ruleIndex": rule,
@@ -135,13 +158,19 @@ def _result(result: Result, check: ReportedCheck, rule: int, artifact: int) -> d
                 "logicalLocations": [{"fullyQualifiedName": check["item"]}],
             }
         ],
-        "partialFingerprints": {"primaryLocationLineHash": hashlib.sha256(identity.encode()).hexdigest() + ":1"},
+        "partialFingerprints": {"primaryLocationLineHash": f"{identity}:1"},
     }
     if check["result"] != "inconclusive":
         said["level"] = check["severity"] if check["result"] == "failed" else "none"
     if (by := waived(check)) is not None:
         said["suppressions"] = [{"kind": "external", "status": "accepted", "justification": by}]
     return said
+
+
+def _identity(result: Result, check: ReportedCheck) -> str:
+    facts = result["artifact"]
+    place = [facts["place"]] if facts.get("place") else []
+    return json.dumps([check["rule"], result["adversary"], check["item"], facts["sha256"], *place])
 
 
 def _message(result: Result, check: ReportedCheck) -> str:

@@ -20,6 +20,7 @@ from pytest_draft.foreign_text import harmless
 from pytest_draft.policy.remedies import Command, told
 from pytest_draft.policy.waiver import waived as answered
 from pytest_draft.report.bounds import bounds_of, error_bar, span, whole
+from pytest_draft.report.canonical import HASH
 from pytest_draft.report.result import Report, ReportedCheck, Result
 from pytest_draft.report.standings import STANDINGS, by_model, file_of, standing, stops, unjudged, worst_first
 
@@ -34,6 +35,8 @@ NO_PROOF = (
     "file. They are this attack, somebody who knows all rows but one, somebody who knows other people's rows, and "
     "somebody who knows all tables that explain the file (docs/explanation/verdict.md, 'Who is considered')."
 )
+
+LIMITS = "This is about the file of this hash and the attackers considered, not about other files or attacks."
 
 HOW_CLOSE = "How close could anybody get?"
 """The title above `anybody`."""
@@ -144,6 +147,26 @@ def _headline(report: Report, results: Sequence[Result]) -> tuple[str, str]:
     if waived:
         return "waived", f"Releasing {name} rests on waivers: {of_all} passed{besides}."
     return verdict, f"No objection to releasing {name}: {of_all} passed{besides}."
+
+
+def held_against(report: Report) -> list[tuple[str, str]]:
+    """Return how each check stands that has not passed, and what it says, the worst first; last what did not run."""
+    said = [
+        (standing(check), f"{check['rule']}, adversary {result['adversary']}: {check['sentence']}")
+        for result, check in worst_first(report)
+        if standing(check) not in ("passed", "not applicable")
+    ]
+    return [*dict.fromkeys(said), *(("not run", address) for address in report["not_run"])]
+
+
+def origins(report: Report) -> Iterator[tuple[str, str]]:
+    """Yield what was judged by what, and when; not the hash of the training data, by which guesses could be checked."""
+    for result in report["results"]:
+        for name, one in (("file", result["artifact"]), ("policy", result["policy"])):
+            yield name, f"{one.get('path') or one['name']}, SHA-256 {one['sha256'] or 'not known'}"
+        yield from (("training data", result["data"]["path"] or "none"), ("adversary", result["adversary"]))
+    yield "judged by", " ".join(filter(None, report["tool"].values()))
+    yield from ((name, report[key]) for name, key in (("judged at", "judged_at"), ("report", HASH)) if report.get(key))
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ def steps() -> list[dict]:
 
 
 def release_job() -> dict[str, dict]:
-    (block,) = re.findall(r"```yaml\n(.*?)```", CI_PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    block, _ = re.findall(r"```yaml\n(.*?)```", CI_PAGE.read_text(encoding="utf-8"), re.DOTALL)
     return yaml.safe_load(block)["jobs"]
 
 

@@ -7,6 +7,8 @@ import importlib
 import io
 import json
 import shlex
+import shutil
+import subprocess
 from collections import Counter
 from datetime import date
 
@@ -36,7 +38,7 @@ from pytest_draft.policy.policy import read_policy
 RUN_BELOW = {
     "tutorial": {"python": 2, "toml": 1, "yaml": 1},
     "how-to/adversaries": {"toml": 1},
-    "how-to/ci": {"yaml": 1},
+    "how-to/ci": {"yaml": 2},
     "how-to/extending": {"python": 3, "toml": 2},
     "how-to/folders": {"sh": 1, "toml": 1},
     "how-to/from-failed-to-released": {"python": 1},
@@ -45,6 +47,7 @@ RUN_BELOW = {
     "how-to/pipelines": {"sh": 1, "python": 2},
     "how-to/policies": {"bash": 1, "toml": 4},
     "how-to/private-forests": {"python": 1, "bash": 1},
+    "how-to/signing": {"sh": 2},
     "how-to/registry": {"bash": 1, "toml": 1, "yaml": 1},
     "how-to/training-data": {"sh": 4, "python": 2},
     "how-to/trees-and-rule-lists": {"toml": 1},
@@ -132,6 +135,41 @@ def test_the_command_to_judge_a_registry_works_as_it_stands(released, blocks):
     (released.path / "registry.toml").write_text(entry)
     released.runpytest_inprocess(*command.split()[1:]).assert_outcomes(passed=7)
     assert {"draft-report.json", "draft-fleet.html"} <= {path.name for path in released.path.iterdir()}
+
+
+@pytest.mark.nightly
+def test_the_job_for_gitlab_judges_and_writes_its_reports(released, blocks):
+    yaml = pytest.importorskip("yaml", reason="needs PyYAML, of the extra test")
+    (job,) = yaml.safe_load(blocks("how-to/ci", "yaml")[1]).values()
+    (command,) = [line for line in job["script"] if line.startswith("pytest ")]
+    released.runpytest_inprocess(*shlex.split(command)[1:]).assert_outcomes(passed=7)
+    assert job["artifacts"]["paths"] == ["draft-report/"]
+    assert all((released.path / report).stat().st_size for report in job["artifacts"]["reports"].values())
+    assert {
+        one["severity"] for one in json.loads((released.path / job["artifacts"]["reports"]["codequality"]).read_text())
+    } <= {"minor"}
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(
+    not all(map(shutil.which, ("model_signing", "openssl", "jq", "bash"))), reason="nothing to sign with"
+)
+def test_a_model_is_signed_and_verified_as_it_stands(released, blocks, monkeypatch):
+    def run(script: str) -> int:
+        return subprocess.run(["bash", "-c", script], cwd=released.path, check=False).returncode
+
+    (released.path / "release").mkdir()
+    (released.path / "model.joblib").rename(released.path / "release" / "model.joblib")
+    assert run("openssl ecparam -name prime256v1 -genkey -noout -out signing.pem") == 0
+    assert run("openssl ec -in signing.pem -pubout -out public.pem") == 0
+    sign, verify = blocks("how-to/signing", "sh")
+    assert run(sign) == 0
+    report = json.loads((released.path / "draft-report.json").read_text(encoding="utf-8"))
+    monkeypatch.setenv("POLICY_SHA256", report["results"][0]["policy"]["sha256"])
+    assert run(verify) == 0
+    monkeypatch.setenv("POLICY_SHA256", "0" * 64)
+    assert run(verify) != 0
+    assert run(sign.replace("model_signing sign", "echo >> release/model.joblib\nmodel_signing sign")) != 0
 
 
 def test_a_folder_is_judged_as_it_stands(released, blocks, tmp_path):

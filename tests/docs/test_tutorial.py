@@ -109,11 +109,11 @@ def test_the_workflow_of_the_tutorial_trains_and_judges_what_the_tutorial_does(b
 
 
 @pytest.mark.parametrize("page", ["tutorial", "how-to/ci", "how-to/registry"])
-def test_the_workflows_of_the_pages_are_what_github_reads(page, blocks, tmp_path):
+def test_the_workflows_of_the_pages_are_what_github_and_gitlab_read(page, blocks, tmp_path):
     pytest.importorskip("check_jsonschema", reason="needs check-jsonschema, of the extra test")
     for number, block in enumerate(blocks(page, "yaml")):
-        path = tmp_path / f"workflow-{number}.yml"
+        path, kind = tmp_path / f"workflow-{number}.yml", "github-workflows" if "\njobs:\n" in block else "gitlab-ci"
         path.write_text(block, encoding="utf-8")
-        command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows", path]
+        command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{kind}", path]
         checked = subprocess.run(command, capture_output=True, text=True, check=False)
         assert checked.returncode == 0, checked.stdout

@@ -29,7 +29,8 @@ NUMBERS = {
 }
 TEXTS = {"category of one person": "Quokka-of-Rottnest", "class of one person": "label-of-one-person"}
 N_ROWS = 60
-REPORTS = {"html": "html", "markdown": "md", "sarif": "sarif", "intoto": "intoto.json"}
+REPORTS = {"html": "html", "markdown": "md", "sarif": "sarif", "intoto": "intoto.json", "svr": "svr.json"}
+REPORTS |= {"model-card": "card.md", "cyclonedx": "cdx.json", "gitlab": "gitlab.json"}
 LOUD = ("--showlocals", "--full-trace", "-vv", "-rA", "--junitxml=junit.xml", "--log-level=DEBUG", "--draft-cache")
 LOUD = (*LOUD, *(f"--draft-report={kind}" for kind in REPORTS), "--draft-budget=4")
 POLICY = """schema_version = 1

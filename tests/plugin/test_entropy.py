@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
@@ -102,6 +104,20 @@ def test_a_rule_list_is_judged(judge, rule_list, rows, counts):
     assert result["metrics"]["entropy_reduction"] == pytest.approx(1 - bits / (8 * len(rows)))
     assert result["entropy"]["rows_measured_on"] == "the rule list"
     assert judge("list.toml", overall=0.5)[0].ret == 0
+
+
+@pytest.mark.nightly
+def test_a_rule_list_goes_where_a_forest_does(project, judge, rule_list):
+    kinds = {"svr": "svr.json", "model-card": "card.md", "cyclonedx": "cdx.json", "gitlab": "gitlab.json"}
+    judge(rule_list(), *(f"--draft-report={kind}" for kind in kinds), overall=0.5)
+    texts = {kind: (project.path / f"draft-report.{end}").read_text(encoding="utf-8") for kind, end in kinds.items()}
+    passed = ["PYTEST_DRAFT_PASSED", "PYTEST_DRAFT_entropy-reduction[artifact]"]
+    assert json.loads(texts["svr"])["predicate"]["properties"] == passed
+    assert "8.0 bits of uncertainty about each row, the rule list leaves" in texts["model-card"]
+    (component,) = json.loads(texts["cyclonedx"])["components"]
+    metrics = {one["type"] for one in component["modelCard"]["quantitativeAnalysis"]["performanceMetrics"]}
+    assert "pytest-draft:entropy_reduction" in metrics
+    assert json.loads(texts["gitlab"]) == []
 
 
 @pytest.mark.nightly

@@ -82,7 +82,8 @@ def test_names_are_shown_each_in_a_way_of_its_own():
 @pytest.mark.nightly
 @pytest.mark.parametrize("how", ["-vv", "-rA"])
 def test_all_are_judged_and_none_of_them_speaks(project, named, how, capfd):
-    formats = [f"--draft-report={kind}" for kind in ("markdown", "html", "sarif", "intoto")]
+    kinds = ("markdown", "html", "sarif", "intoto", "svr", "model-card", "cyclonedx", "gitlab")
+    formats = [f"--draft-report={kind}" for kind in kinds]
     result = run(project, how, "--junitxml=junit.xml", *formats)
     assert result.ret == pytest.ExitCode.OK
     result.assert_outcomes(passed=2 * len(NAMES))
@@ -91,7 +92,7 @@ def test_all_are_judged_and_none_of_them_speaks(project, named, how, capfd):
     assert len(list(cases)) == 2 * len(NAMES)
     assert is_harmless(result.stdout.str())
     written = [*project.path.glob("draft-report.*"), project.path / "junit.xml", project.path / "report.json"]
-    assert len(written) == 6
+    assert len(written) == len(kinds) + 2
     for path in written:
         assert is_harmless(path.read_text(encoding="utf-8").replace("#e7eaee", "")), path
     capfd.readouterr()

@@ -55,7 +55,7 @@ def test_an_empty_folder_is_no_forest(project, one_line_error):
         (["--draft-adversary=artifact+informd"], "informed; n-unknown; did you mean 'informed'?"),
         (["--draft-policy=public-relase"], "no shipped policy 'public-relase'; known are: default, dp-release, "),
         (["--draft-policy=public-relase"], "; did you mean 'public-release'?"),
-        (["--draft-report=htm"], "sarif, intoto, fleet-html, fleet-json; did you mean 'html'?"),
+        (["--draft-report=htm"], "cyclonedx, gitlab, fleet-html, fleet-json; did you mean 'html'?"),
         (["--draft-target=zzz"], "no column 'zzz'; name the label column with --draft-target"),
         (["--draft-target=c3"], "column 'c3' is one of the forest's features"),
         *(

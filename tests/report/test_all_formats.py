@@ -7,11 +7,21 @@ import json
 
 import pytest
 
-from pytest_draft.report import html, intoto, json_report, markdown, sarif
+from pytest_draft.report import cyclonedx, html, intoto, json_report, markdown, sarif
 
-FORMATS = {"json": json_report, "markdown": markdown, "html": html, "sarif": sarif, "intoto": intoto}
-JSON = ("json", "sarif", "intoto")
-MARKUP = ("markdown", "html")
+FORMATS = {
+    "json": json_report.render,
+    "markdown": markdown.render,
+    "html": html.render,
+    "sarif": sarif.render,
+    "intoto": intoto.render,
+    "svr": intoto.svr,
+    "model-card": markdown.card,
+    "cyclonedx": cyclonedx.render,
+    "gitlab": sarif.gitlab,
+}
+MARKUP = ("markdown", "html", "model-card")
+JSON = tuple(name for name in FORMATS if name not in MARKUP)
 HOSTILE = (
     "a<script>alert(1)</script>\"'`b`|c\n::error::d\r\n# e [f](https://g.example) \u202eh\x1b[31m{0} www.i.example"
 )
@@ -63,31 +73,38 @@ def attacked(report, waived) -> dict:
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_report_is_rendered_alike_each_time_and_left_as_it_was(name, report):
     before = copy.deepcopy(report)
-    text = FORMATS[name].render(report)
+    text = FORMATS[name](report)
     assert report == before
-    assert text == FORMATS[name].render(json.loads(json.dumps(report)))
+    assert text == FORMATS[name](json.loads(json.dumps(report)))
     assert text.endswith("\n")
 
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_no_value_of_the_training_data_is_shown(name, report):
-    text = FORMATS[name].render(report)
+    text = FORMATS[name](report)
     assert not any(canary in text for canary in CANARIES)
+
+
+@pytest.mark.parametrize("name", ["svr", "model-card", "cyclonedx", "gitlab"])
+def test_what_is_published_holds_no_hash_by_which_guesses_of_the_training_data_could_be_checked(name, report):
+    hashes = {result["data"]["sha256"] for result in report["results"]} - {None}
+    assert len(hashes) == 2
+    assert not any(sha256 in FORMATS[name](report) for sha256 in hashes)
 
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_report_without_any_result_is_rendered(name):
     empty = {"schema_version": 2, "tool": {"name": "pytest-draft", "version": None}, "verdict": "inconclusive"}
-    text = FORMATS[name].render({**empty, "not_run": [], "results": []})
+    text = FORMATS[name]({**empty, "not_run": [], "results": []})
     if name in JSON:
-        assert json.loads(text)
+        assert json.loads(text) or name == "gitlab"
     else:
         assert "no model was judged" in text
 
 
 @pytest.mark.parametrize("name", MARKUP)
 def test_hostile_names_are_shown_and_do_nothing(name, attacked):
-    text = FORMATS[name].render(attacked)
+    text = FORMATS[name](attacked)
     assert "alert(1)" in text
     assert "<script" not in text
     assert "::" not in text.rpartition("</style>")[2]
@@ -96,9 +113,9 @@ def test_hostile_names_are_shown_and_do_nothing(name, attacked):
     assert "\r" not in text
 
 
-@pytest.mark.parametrize("name", ["sarif", "intoto"])
+@pytest.mark.parametrize("name", [name for name in JSON if name != "json"])
 def test_hostile_names_stay_strings_of_the_machines_formats(name, attacked):
-    text = FORMATS[name].render(attacked)
+    text = FORMATS[name](attacked)
     json.loads(text)
     assert not any(line.lstrip().startswith("::") for line in text.splitlines())
     assert "\u202e" not in text

@@ -118,6 +118,7 @@ SLICE = {
 FORMATS: dict[str, Callable[[dict], str]] = {
     "terminal.txt": terminal,
     "report.md": markdown.render,
+    "card.md": markdown.card,
     "page.txt": lambda report: str(Lines(html.render({**report, "canonical_sha256": "f" * 64}))),
     "findings.txt": findings,
     "tests.txt": lambda report: "\n".join(predicate(report)) + "\n",
