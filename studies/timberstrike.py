@@ -61,8 +61,8 @@ _TOP = ("avg_glucose_level", "heart_disease", "work_type", "Residence_type")
 _TOP_OF_DIABETES = ("Glucose", "BMI", "DiabetesPedigreeFunction", "Age")
 _ALL_OF_DIABETES = ("Pregnancies", "BloodPressure", "SkinThickness", "Insulin", *_TOP_OF_DIABETES)
 TABLES: Mapping[str, Table] = {
-    "stroke": Table(*_STROKE, _TOP, 2_866),
-    "stroke-real": Table(*_STROKE, _TOP, 1_883, 4_087),
+    "stroke": Table(*_STROKE, _TOP, 1_244),
+    "stroke-real": Table(*_STROKE, _TOP, 817, 4_086),
     "diabetes": Table("diabetes/diabetes-prep.csv", _ALL_OF_DIABETES, (), "Outcome", _TOP_OF_DIABETES, 283),
 }
 """`Table.top` is what its configuration of important columns keeps. ``stroke-real`` is without rows made by SMOTE."""
@@ -182,7 +182,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--checkout", type=Path, required=True, help="of github.com/necst/TimberStrike, for its tables"
     )
     command.add_argument("--tables", nargs="+", default=["stroke", "diabetes"], choices=list(TABLES))
-    command.add_argument("--depths", nargs="+", type=int, default=[3, 5, 8])
+    command.add_argument("--depths", nargs="+", type=int, default=[3, 8])
     command.add_argument("--effort", type=float, default=5.0, help="the most units of work of the engine")
     add_seeds(command, [1, 2, 3])
     add_cells(command)
