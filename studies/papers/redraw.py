@@ -6,14 +6,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from studies.papers.page import tables_of
 from studies.papers.pictures import Picture
 from studies.papers.plots import save
+from studies.papers.result import Section
 from studies.papers.results import RESULTS
 
-PLOTS = {
+PLOTS: Mapping[str, Callable[[Sequence[Section]], Callable[[], Any]]] = {
     **{name: result.draw for name, result in RESULTS.items()},
     "timberstrike": Picture(
         x=("depth",),
