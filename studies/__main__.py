@@ -32,6 +32,7 @@ from studies import (
     reading,
     same_reports,
     startup,
+    timberstrike,
     verdicts,
     what_decides,
 )
@@ -61,6 +62,7 @@ STUDIES: Mapping[str, tuple[ModuleType, str]] = {
     "fuzz": (fuzz, "read damaged files of all kinds: valid, or one clear error, and nothing else"),
     # Beside the papers.
     "numeric": (numeric, "judge forests trained on scikit-learn's toy data, or on any CSV file"),
+    "timberstrike": (timberstrike, "TimberStrike's metric, beside rows for which nobody needs a model"),
     "papers": (papers, "results of the papers, one by one, beside the published runs"),
     # Leaks that a verdict may miss.
     "ordinary-files": (
