@@ -30,7 +30,9 @@ _COLUMNS = {
 def render(report: Report) -> str:
     """Return a page in HTML, made for A4."""
     template = environment("pytest_draft.report").get_template("evidence.html")
-    return template.render(report=report, table=TABLE, pages=list(_pages(report)), first=FIRST, signs=SIGNS)
+    return template.render(
+        report=report, table=TABLE, pages=list(_pages(report)), first=FIRST, signs=SIGNS, sentences=sentences
+    )
 
 
 def as_markdown(report: Report) -> str:

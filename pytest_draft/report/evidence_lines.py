@@ -53,7 +53,7 @@ def evidence(result: Result, report: Report) -> dict[str, list[Line]]:
     return {name: made[name] for name in TABLE["sections"]}
 
 
-def _lines(entry: dict[str, Any], values: dict[str, Any], lists: dict[str, list[str]]) -> list[Line]:
+def _lines(entry: dict[str, Any], values: dict[str, Any], lists: dict[str, list[Line]]) -> list[Line]:
     number, said = _first(entry["said"], values)
     statuses = entry.get("status", [])
     line: Line = {
@@ -63,7 +63,7 @@ def _lines(entry: dict[str, Any], values: dict[str, Any], lists: dict[str, list[
         "attacker": _first([entry["attacker"]], values)[1] if "attacker" in entry else None,
         "where": entry.get("where"),
     }
-    return [{**line, "said": one} for one in lists.get(entry.get("each", "")) or [said]]
+    return [line | one for one in lists.get(entry.get("each", "")) or [line]]
 
 
 def _first(templates: Sequence[str], values: Mapping[str, Any]) -> tuple[int, str]:
@@ -82,17 +82,25 @@ def _tally(attacks: Sequence[Line]) -> str:
     return f"{', '.join(f'{len(names)} {status}' for status, names in by.items())}. Not run: {missing}"
 
 
-def _lists(result: Result, report: Report) -> dict[str, list[str]]:
+def _lists(result: Result, report: Report) -> dict[str, list[Line]]:
     """Return what is said of several things of a kind, a line each."""
-    return {
+    said = {
         "remedies": list(dict.fromkeys(check["remedy"] for check in result["checks"] if check["remedy"])),
         "reasons": result["reasons"],
-        "waivers": [f"{check['rule']}: {said}" for check in result["checks"] if (said := sentences.waived(check))],
+        "waivers": [f"{check['rule']}: {by}" for check in result["checks"] if (by := sentences.waived(check))],
         "controls": [
             f"{one['name']} ({one['what']}; {one['expected']}): {one['found']}, "
             + ("as it must" if one["held"] else "NOT as it must: this test is not to be relied on")
             for one in report.get("controls", ())
         ],
+    }
+    return {name: [{"said": one} for one in each] for name, each in said.items()} | {
+        "sensitive": [
+            {"said": f"{one['name']}: not known ({one['not_told']})", "status": "not run"}
+            if one["told"] is None
+            else {"said": f"{one['name']}: {_told(one['told'])}", "status": "run"}
+            for one in result.get("sensitive", ())
+        ]
     }
 
 
@@ -107,11 +115,14 @@ def _sentences(result: Result, report: Report) -> dict[str, Any]:
     determined = _of(found["told_rows"] * found["rows"], found["rows"]) if found else None
     days = result["policy"].get("context", {}).get("test_again_after_days")
     return {
-        "decision": " ".join([sentences.decision(result), *sentences.why(result)]),
+        "decision": " ".join([sentences.decision(result), *map(begun, sentences.why(result))]),
         "exposed": _exposed(result, determined),
-        "proved": _proved(result),
+        "proved": _proved(result, "certain_rows"),
+        "proved_unique": _proved(result, "certain_unique_rows"),
         "open": _open(result, report),
-        "step": (steps[0].remedy or None) if steps else None,
+        "step": "; ".join(filter(None, [steps[0].remedy, *(f"{does}: {line}" for line, does in steps[0].commands[:1])]))
+        if steps
+        else None,
         "granted": "; ".join(result["domain"]["granted_to_adversary"]) or None,
         "rows_back": rows_back,
         "error": span(error, ".4f", "between {} and {}"),
@@ -121,7 +132,6 @@ def _sentences(result: Result, report: Report) -> dict[str, Any]:
         "told": begun(sentences.told_given_others(found)) if found else None,
         "stored": _stored(result["contents"]) if data is not None and result["contents"] else None,
         "tried": True if error or limit or found else None,
-        "attribute": _figures(metrics, "attribute_"),
         "column": max(found.get("columns", ()), key=lambda one: one["told"], default=None),
         "label": sentences.of_labels(result),
         "membership": _figures(metrics, "membership_"),
@@ -131,11 +141,9 @@ def _sentences(result: Result, report: Report) -> dict[str, Any]:
         "slice": max(slices, key=lambda one: one["perfect_share"], default=None),
         "told_slice": max(found.get("slices", ()), key=lambda one: one["told_rows"], default=None),
         "back": f"{rows_back} {begun(_of(perfect[1], metrics['n_rows']))}" if perfect else None,
-        "labels": f"{_of(label['told']['told'], label['rows'])}; without the rows "
-        f"{_of(label['told']['without'], label['rows'])}"
-        if label
-        else None,
+        "labels": _told(label["told"]) if label else None,
         "holdout": sentences.of_holdout(result),
+        "earlier": ", in an earlier run" * result["cached"],
         "ended": True if result["solver_status"] in ("unique", "consistent", "likeliest") else None,
         "ended_so": TABLE["ended"].get(result["solver_status"], result["solver_status"]),
         "limits": " ".join(sentences.of_limits(result)) or None,
@@ -155,6 +163,12 @@ def _of(number: float, of: int) -> str:
     return f"{round(number):,} of {counted(of, 'row')} (95 %: {low} to {high})"
 
 
+def _told(found: Mapping[str, Any]) -> str:
+    """Return of how many rows something is told, with the file and without their rows in it."""
+    told, without = (_of(found[key], found["rows"]) for key in ("told", "without"))
+    return f"told of {told}; without their rows in the file of {without}"
+
+
 def _exposed(result: Result, determined: str | None) -> str | None:
     """Return what is known of the most exposed person."""
     found, metrics, said = result.get("given_all_other_rows"), result["metrics"], []
@@ -168,8 +182,8 @@ def _exposed(result: Result, determined: str | None) -> str | None:
     return "; ".join(said) or None
 
 
-def _proved(result: Result) -> str | None:
-    number, exact = (result["metrics"][name] for name in ("certain_rows", "certain_rows_exact"))
+def _proved(result: Result, metric: str) -> str | None:
+    number, exact = (result["metrics"][name] for name in (metric, f"{metric}_exact"))
     if number is None or not (number or exact):
         return None
     by = "by the file and all other rows" if "informed" in result["adversary"] else "by the file alone"

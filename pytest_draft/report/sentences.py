@@ -238,6 +238,14 @@ def _open_because(results: Iterable[Result]) -> str:
     return ""
 
 
+def judged_by(report: Report) -> str:
+    """Return what judged, when, started by whom and where, as far as is known."""
+    tool, run = report["tool"], report.get("run") or {}
+    said = [f"Judged by {tool['name']} {tool['version'] or '(version unknown)'}"]
+    parts = (("at", report.get("judged_at")), ("for", run.get("by")), ("in", run.get("address")))
+    return " ".join([*said, *(f"{word} {harmless(known)}" for word, known in parts if known)]) + "."
+
+
 # One result: what decides
 
 
