@@ -28,7 +28,7 @@ from pytest_draft.report.canonical import with_hash
 from pytest_draft.report.result import metrics_of, result_of
 from pytest_draft.report.schema import METRICS, schema
 
-OPEN = {"rules", "versions", "statistics", "baselines"}
+OPEN = {"rules", "versions", "statistics", "baselines", "evidence", "context"}
 """Objects whose keys are not ours, or that can be empty."""
 
 SHARE = {"type": ["number", "null"], "minimum": 0, "maximum": 1}
@@ -54,6 +54,10 @@ ADDED = (
         "bits_ended",
         "decided_by",
         "regressor",
+        "label_told",
+        "capacity",
+        "context",
+        "evidence",
     ),
 )
 """Keys that results and checks of an earlier pytest-draft, in reports of the same schema version, do not have."""
