@@ -79,7 +79,8 @@ def _tally(attacks: Sequence[Line]) -> str:
     """Return how many attacks there are of each status, and which were not run."""
     by = {status: [str(one["name"]) for one in attacks if one["status"] == status] for status in TABLE["statuses"]}
     missing = "; ".join(by.pop("not run"))
-    return f"{', '.join(f'{len(names)} {status}' for status, names in by.items())}. Not run: {missing}"
+    ran = ", ".join(f"{len(names)} {status}" for status, names in by.items())
+    return f"{ran}. Not run: {missing}" if any(by.values()) else "none was run"
 
 
 def _lists(result: Result, report: Report) -> dict[str, list[Line]]:
@@ -115,7 +116,7 @@ def _sentences(result: Result, report: Report) -> dict[str, Any]:
     determined = _of(found["told_rows"] * found["rows"], found["rows"]) if found else None
     days = result["policy"].get("context", {}).get("test_again_after_days")
     return {
-        "decision": " ".join([sentences.decision(result), *map(begun, sentences.why(result))]),
+        "decision": " Why: ".join([sentences.decision(result), *sentences.why(result)]),
         "exposed": _exposed(result, determined),
         "proved": _proved(result, "certain_rows"),
         "proved_unique": _proved(result, "certain_unique_rows"),
