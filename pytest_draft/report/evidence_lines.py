@@ -135,7 +135,6 @@ def _sentences(result: Result, report: Report) -> dict[str, Any]:
         "tried": True if error or limit or found else None,
         "column": max(found.get("columns", ()), key=lambda one: one["told"], default=None),
         "label": sentences.of_labels(result),
-        "membership": _figures(metrics, "membership_"),
         "linked": rows_back if "columns:" in who else None,
         "served": rows_back if who.startswith("served") else None,
         "determined": determined,
@@ -187,8 +186,9 @@ def _proved(result: Result, metric: str) -> str | None:
     number, exact = (result["metrics"][name] for name in (metric, f"{metric}_exact"))
     if number is None or not (number or exact):
         return None
-    by = "by the file and all other rows" if "informed" in result["adversary"] else "by the file alone"
-    return f"{'' if exact else 'at least '}{number:,} of {counted(result['metrics']['n_rows'], 'row')}, whole, {by}"
+    by = "by the file alone" if (who := result["adversary"]) == "artifact" else f"to adversary {who}"
+    of = "" if (rows := result["metrics"]["n_rows"]) is None else f" of {counted(rows, 'row')}"
+    return f"{'' if exact else 'at least '}{number:,}{of}, whole, {by}"
 
 
 def _open(result: Result, report: Report) -> str | None:
@@ -211,14 +211,6 @@ def _stored(found: Mapping[str, Any]) -> str:
     if places := [*found["unexplained"], *found["kept"]]:
         said.append(f"not explained: {counted(len(places), 'place')}")
     return "; ".join([*said, *(f"not all was compared: {doubt}" for doubt in found["doubts"])])
-
-
-def _figures(metrics: Mapping[str, Any], prefix: str) -> str | None:
-    """Return the metrics with a prefix that are known."""
-    found = {name.removeprefix(prefix): value for name, value in metrics.items() if name.startswith(prefix)}
-    return (
-        ", ".join(f"{name.replace('_', ' ')} {value:.3g}" for name, value in found.items() if value is not None) or None
-    )
 
 
 def _against(privacy: Mapping[str, Any]) -> str | None:

@@ -53,7 +53,6 @@ def made_up() -> dict:
     result["sensitive"] = [{"name": "age", "told": told}, {"name": "town", "told": None, "not_told": "no time"}]
     result["membership"] = {"everyone": {"auc": share, "found": share}, "proved_in": 3, "proved_out": 2}
     result["membership"] |= {"rows": 9, "strangers": 8, "most_exposed": 0.25}
-    result["metrics"]["membership_auc"] = 0.75
     result["policy"]["sha256"] = "f" * 64
     result["memory_cap"] = 4_000
     result["slices"] = [{"name": "men", "rows": 20, "perfect_rows": 3, "perfect_share": 0.15}]
@@ -133,7 +132,7 @@ def test_statuses_say_what_was_run(only):
         return {one["name"]: one["status"] for one in found}
 
     leaking, broken = (only(name)["results"][0] for name in ("leaking", "broken"))
-    alone, informed = "Data reconstruction, from the file alone", "Data reconstruction, knowing all other rows"
+    alone, informed = "Data reconstruction", "Data reconstruction, knowing all other rows"
     assert set(statuses(broken).values()) == {"not run"}
     ran = statuses(leaking)
     assert (ran[alone], ran[informed], ran["Model inversion"]) == ("run", "run", "implied")
