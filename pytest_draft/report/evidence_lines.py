@@ -174,8 +174,10 @@ def _exposed(result: Result, determined: str | None) -> str | None:
     found, metrics, said = result.get("given_all_other_rows"), result["metrics"], []
     errors = found["row_errors"] if found else (result["row_errors"] or {}).get("quantiles")
     if errors:
-        by = f"by somebody who knows all others, for certain: {determined}" if found else "from the file alone"
-        said.append(f"guessed with an error of {errors[0]:.4f} (half of the rows: at most {errors[50]:.4f}) {by}")
+        by = "somebody who knows all others guesses" if found else "the attack guesses"
+        said.append(f"{by} their row with an error of {errors[0]:.4f} (half of the rows: at most {errors[50]:.4f})")
+    if determined:
+        said.append(f"no other value is possible for {determined}")
     if (taken := metrics["row_entropy_reduction"]) is not None:
         least = "" if metrics["row_entropy_reduction_exact"] else "at least "
         said.append(f"the file takes away {least}{share(taken)} of what is uncertain about them")

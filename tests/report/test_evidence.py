@@ -193,7 +193,7 @@ def test_a_person_who_is_exposed_is_told_of_though_the_mean_is_harmless():
         one["name"]: one["said"] for one in lines_of(made, {"tool": {"version": None}, "results": []})["any_person"]
     }
     assert said["The most exposed person"].startswith(
-        "guessed with an error of 0.0000 (half of the rows: at most 0.5000)"
+        "somebody who knows all others guesses their row with an error of 0.0000 (half of the rows: at most 0.5000)"
     )
     assert said["No other value is possible"].startswith("1 of 100 rows (95 %: less than 1 % to 5 %)")
 
