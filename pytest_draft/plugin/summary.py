@@ -41,7 +41,8 @@ EXTRA = "extra"
 """The key of a report under which a project's hooks can add something."""
 
 _RENDERED_BY = {"json": "json_report", "fleet-json": "json_report", "model-card": "markdown.card"}
-_RENDERED_BY |= {"evidence-markdown": "evidence.as_markdown", "svr": "intoto.svr", "gitlab": "sarif.gitlab"}  # the others: by ``render`` of the module of that name
+_RENDERED_BY |= {"svr": "intoto.svr", "gitlab": "sarif.gitlab"}  # the others: by ``render`` of the module of that name
+_RENDERED_BY |= {"evidence-markdown": "evidence.as_markdown"}
 
 _REFUSED = "the hook pytest_draft_update_report was refused, which fails the run"
 
