@@ -17,6 +17,7 @@ baseline is still a bar that only the forest lets one cross.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import islice
 
 import numpy as np
@@ -85,7 +86,7 @@ def random_baseline(
         expected = float(np.mean(perfect)) * len(truth) / n_rows if perfect else None
     else:
         expected = expected_perfect_rows(truth, domain, weights, comparison)
-    return Baseline(error, expected, len(errors), n_rows)
+    return Baseline(error, expected, len(errors), n_rows, span(errors), span(perfect, len(truth) / n_rows))
 
 
 def median_baseline(truth: Rows, domain: Domain, weights: Weights) -> Baseline:
@@ -173,7 +174,14 @@ def split_half_baseline(
             break
     if not errors:
         return Baseline(None, None, 0, half)
-    return Baseline(float(np.mean(errors)), float(np.mean(perfect)) * len(unknown) / half, len(errors), half)
+    scale = len(unknown) / half
+    met = float(np.mean(perfect)) * scale
+    return Baseline(float(np.mean(errors)), met, len(errors), half, span(errors), span(perfect, scale))
+
+
+def span(drawn: Sequence[float], scale: float = 1.0) -> tuple[float, float] | None:
+    """Return the lowest and the highest of some figures that were drawn, scaled; None without one."""
+    return (float(min(drawn)) * scale, float(max(drawn)) * scale) if drawn else None
 
 
 def likest_baseline(

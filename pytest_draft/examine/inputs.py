@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pytest_draft.arrays import Rows
 from pytest_draft.artifact import Artifact, Encoder, read
-from pytest_draft.artifact.forest import Forest
+from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.artifact.forest.observations import Answers, BoostedSums
 from pytest_draft.artifact.model import published
 from pytest_draft.artifact.rules.rule_list import RuleList
@@ -41,7 +41,7 @@ from pytest_draft.examine.record import FlowRecord
 from pytest_draft.examine.settled_domain import settle
 from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.case import Case
-from pytest_draft.facts.files import ArtifactFacts, DataFacts, DomainFacts
+from pytest_draft.facts.files import ArtifactFacts, Capacity, DataFacts, DomainFacts
 from pytest_draft.facts.published import Published
 from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.facts.slices import Slice, by_class
@@ -419,4 +419,21 @@ def _artifact_facts(case: Case, artifact: Artifact, sought: Sought | None) -> Ar
         bootstrap=model.draws.drawn,
         privacy=model.observation.privacy,
         regressor=model.classes is None,
+        capacity=_capacity(model),
     )
+
+
+def _capacity(forest: Forest) -> Capacity:
+    """Return how much the trees of a forest can hold."""
+    nodes, leaves = (sum(tree.n_nodes for tree in forest.trees), sum(len(tree.leaves) for tree in forest.trees))
+    of_leaf = 1 if isinstance(forest.observation, BoostedSums) else max(1, forest.n_classes - 1)
+    splits, said = 2 * (nodes - leaves), sum(tree.value.size for tree in forest.trees)
+    return Capacity(nodes, leaves, max(map(_depth, forest.trees)), splits + said, splits + leaves * of_leaf)
+
+
+def _depth(tree: Tree) -> int:
+    """Return how many tests stand above the deepest leaf of a tree."""
+    level, depth = np.zeros(1, dtype=np.int64), 0
+    while len(level := level[tree.left[level] >= 0]):
+        level, depth = np.concatenate([tree.left[level], tree.right[level]]), depth + 1
+    return depth

@@ -46,8 +46,13 @@ class Baseline:
     """How many draws the means are taken over."""
     rows: int
     """Rows that the error was measured on."""
+    error_range: tuple[float, float] | None = None
+    perfect_range: tuple[float, float] | None = None
+    """`error_range` and `perfect_range`: the lowest and the highest of the draws; None where these were not kept."""
 
     def __post_init__(self) -> None:
+        for low, high in filter(None, (self.error_range, self.perfect_range)):
+            require_rising(low=low, high=high)
         require_not_negative(error=self.error, perfect_rows=self.perfect_rows, draws=self.draws, rows=self.rows)
 
 

@@ -4,11 +4,31 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pytest_draft.facts.checks import require_not_negative, require_shares
+from pytest_draft.facts.checks import require_not_negative, require_rising, require_shares
 from pytest_draft.facts.contents import StoredFacts
 from pytest_draft.facts.privacy import Privacy
 from pytest_draft.facts.published import Published
 from pytest_draft.facts.structure import StructureFacts
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """How much the trees of a model can hold."""
+
+    nodes: int
+    """Of all trees."""
+    leaves: int
+    """Of all trees."""
+    deepest: int
+    """Tests from the root of a tree to its deepest leaf, at most."""
+    numbers: int
+    """That the trees store: a column and a threshold for each split, and what each node says of its rows."""
+    parameters: int
+    """As SACRO-ML counts them: two for each split, and for each leaf the number of classes less one, at least one."""
+
+    def __post_init__(self) -> None:
+        require_rising(leaves=self.leaves, nodes=self.nodes)
+        require_not_negative(deepest=self.deepest, numbers=self.numbers, parameters=self.parameters)
 
 
 @dataclass(frozen=True)
@@ -51,6 +71,8 @@ class ArtifactFacts:
     """Those of all models in a file of several, each of which is judged by itself; empty where there is but one."""
     regressor: bool = False
     """Whether the model answers numbers and has no classes."""
+    capacity: Capacity | None = None
+    """How much its trees can hold; None for a rule list."""
 
     def __post_init__(self) -> None:
         require_not_negative(size=self.size, trees=self.n_trees)

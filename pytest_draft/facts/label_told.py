@@ -12,7 +12,7 @@ HIGHEST = 5
 """So many people with the highest targets are looked at by themselves."""
 
 _DEVIATIONS = 1.96
-"""Of the lower end of a 95 % interval."""
+"""To the ends of a 95 % interval."""
 
 _ROUNDING = 1e-9
 """Of shares."""
@@ -142,9 +142,15 @@ class LabelTold:
 
 
 def lower_end(number: int, of: int) -> float:
-    """Return the lower end of the 95 % interval of a share (Wilson, 1927); 0 where it is of none."""
+    """Return the lower end of the 95 % interval of a share; 0 where it is of none."""
+    return interval(number, of)[0]
+
+
+def interval(number: int, of: int) -> tuple[float, float]:
+    """Return the 95 % interval of a share (Wilson, 1927); all shares where it is of none."""
     if not of:
-        return 0.0
+        return 0.0, 1.0
     share, squared = number / of, _DEVIATIONS**2
     half = _DEVIATIONS * math.sqrt(share * (1 - share) / of + squared / (4 * of**2))
-    return max(0.0, (share + squared / (2 * of) - half) / (1 + squared / of))
+    middle = share + squared / (2 * of)
+    return max(0.0, (middle - half) / (1 + squared / of)), min(1.0, (middle + half) / (1 + squared / of))

@@ -6,6 +6,7 @@ because the attack covers discrete columns; the output says so.
 
 from __future__ import annotations
 
+import math
 import tempfile
 from pathlib import Path
 
@@ -60,7 +61,7 @@ def prepare(config: pytest.Config) -> None:
 
 
 def train(folder: Path) -> None:
-    """Write ``patients.csv``, ``default.joblib`` and ``shallow.joblib`` to a folder."""
+    """Write ``patients.csv``, ``others.csv``, ``default.joblib`` and ``shallow.joblib`` to a folder."""
     import joblib
     import pandas as pd
     from sklearn.datasets import load_breast_cancer
@@ -68,13 +69,18 @@ def train(folder: Path) -> None:
 
     bunch = load_breast_cancer(as_frame=True)
     measured = bunch.data[MEASUREMENTS].sample(N_ROWS, random_state=0)
-    quartiles = [
-        pd.get_dummies(pd.qcut(measured[name], 4, labels=["q1", "q2", "q3", "q4"]), prefix=name, dtype=int)
-        for name in measured
-    ]
-    columns = pd.concat(quartiles, axis=1)
-    diagnosis = bunch.target_names[bunch.target[measured.index]]
-    columns.assign(diagnosis=diagnosis).to_csv(folder / "patients.csv", index=False)
+    others = bunch.data[MEASUREMENTS].drop(measured.index).sample(N_ROWS, random_state=0)
+    edges = {name: [-math.inf, *measured[name].quantile([0.25, 0.5, 0.75]), math.inf] for name in measured}
+
+    def binned(rows: pd.DataFrame) -> pd.DataFrame:
+        quartiles = [pd.cut(rows[name], edges[name], labels=["q1", "q2", "q3", "q4"]) for name in rows]
+        columns = [pd.get_dummies(one, prefix=str(one.name), dtype=int) for one in quartiles]
+        return pd.concat(columns, axis=1)
+
+    for name, rows in (("patients", measured), ("others", others)):
+        labelled = binned(rows).assign(diagnosis=bunch.target_names[bunch.target[rows.index]])
+        labelled.to_csv(folder / f"{name}.csv", index=False)
+    columns, diagnosis = binned(measured), bunch.target_names[bunch.target[measured.index]]
     default = RandomForestClassifier(random_state=0).fit(columns, diagnosis)
     shallow = RandomForestClassifier(n_estimators=5, max_depth=2, random_state=0).fit(columns, diagnosis)
     joblib.dump(default, folder / "default.joblib")

@@ -19,6 +19,7 @@ REPORT_TYPES = {
     "model-card": "draft-report.card.md",
     "cyclonedx": "draft-report.cdx.json",
     "gitlab": "draft-report.gitlab.json",
+    "evidence": "draft-evidence.html",
 }
 """Types of reports, and the names of their files where none is given."""
 
@@ -123,6 +124,12 @@ def add_options(parser: pytest.Parser) -> None:
         default=None,
         help="go on with the attack, and measure all there is, once the verdict is certain",
     )
+    group.addoption(
+        "--draft-controls",
+        action="store_true",
+        default=None,
+        help="judge two files of which the answer is known, too, and let nothing pass where it is another one",
+    )
     group.addoption("--draft-only", action="store_true", default=None, help="run nothing but the judgements")
     group.addoption(
         "--draft-strict",
@@ -164,6 +171,7 @@ def add_options(parser: pytest.Parser) -> None:
     parser.addini("draft_report", "reports to write: TYPE[:PATH]", type="args", default=[])
     parser.addini("draft_report_rows", "let reports name single rows, by index", type="bool", default=False)
     parser.addini("draft_full", "go on once the verdict is certain", type="bool", default=False)
+    parser.addini("draft_controls", "judge files of which the answer is known, too", type="bool", default=False)
     parser.addini("draft_only", "with --draft: run nothing but the judgements", type="bool", default=False)
     parser.addini("draft_policy_sha256", "SHA-256 that the policy's file must have", type="string", default=None)
     parser.addini("draft_domain_sha256", "SHA-256 that the domain file must have", type="string", default=None)

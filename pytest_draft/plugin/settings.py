@@ -49,6 +49,8 @@ class Settings:
     """In MB."""
     full: bool
     """Whether to go on once the verdict is certain."""
+    controls: bool
+    """Whether files are judged, too, of which it is known what must come out."""
     reports: tuple[tuple[str, Path], ...]
     """Type and path."""
     report_rows: bool
@@ -119,6 +121,7 @@ def resolve(config: pytest.Config) -> Settings:
         effort=effort,
         memory=memory,
         full=bool(option.draft_full or config.getini("draft_full")),
+        controls=bool(option.draft_controls or config.getini("draft_controls")),
         reports=reports,
         report_rows=_reports_rows(config),
         compare=compare,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -17,6 +18,7 @@ from pytest_draft.errors import listed, one_line
 from pytest_draft.facts.examination import versions_here
 from pytest_draft.facts.storage import write_atomically
 from pytest_draft.foreign_text import address
+from pytest_draft.plugin import controls as known
 from pytest_draft.plugin.failure_text import wrapped
 from pytest_draft.plugin.manifest import SUFFIXES
 from pytest_draft.plugin.options import FLEET_TYPES
@@ -27,7 +29,7 @@ from pytest_draft.report.canonical import with_hash
 from pytest_draft.report.document import MergedResults, document, undecide_changed, undecide_partial
 from pytest_draft.report.fleet import CHANGES, MEANINGS, VERDICTS, Fleet, fleet, story
 from pytest_draft.report.result import Result
-from pytest_draft.report.standings import standing, stops, unjudged
+from pytest_draft.report.standings import file_of, standing, stops, unjudged
 
 MOST_SHOWN = 40
 """The terminal shows at most so many results, the gravest first; the reports hold all of them."""
@@ -40,6 +42,7 @@ EXTRA = "extra"
 
 _RENDERED_BY = {"json": "json_report", "fleet-json": "json_report", "model-card": "markdown.card"}
 _RENDERED_BY |= {"svr": "intoto.svr", "gitlab": "sarif.gitlab"}  # the others: by ``render`` of the module of that name
+_RENDERED_BY |= {"evidence-markdown": "evidence.as_markdown"}
 
 _REFUSED = "the hook pytest_draft_update_report was refused, which fails the run"
 
@@ -124,12 +127,24 @@ class Summary:
 
             explanation = demo.EXPLANATION
         results = records.results()
-        undecide_partial(results, {(check.artifact, check.adversary) for check in missing}, records.own_items)
+        without = {(check.artifact, check.adversary) for check in missing}
+        controls = (
+            known.controls(session.settings.seed, session.settings.memory)
+            if session.settings.controls and results
+            else []
+        )
+        for name in (one["name"] for one in controls if not one["held"]):
+            cases = {(file_of(result["artifact"]), result["adversary"]) for result in results}
+            not_run += [f"{file}::control[{name}]" for file in sorted({file for file, _ in cases})]
+            without |= cases
+        undecide_partial(results, without, records.own_items)
         changed = undecide_changed(results, records.own_items)
-        report, refused = _updated(config, document(results, not_run, versions_here().get("pytest-draft")))
+        made = document(results, not_run, versions_here().get("pytest-draft"), controls, **known.provenance(os.environ))
+        report, refused = _updated(config, made)
         models = fleet(report, [check.artifact for check in missing], session.earlier)
         settings = session.settings
         fails = bool(not_run) and (settings.strict or (bool(missing) and not settings.allow_not_run))
+        fails |= not all(one["held"] for one in controls)
         fails |= any(unjudged(one) and not one["policy"]["allow_inconclusive"] for one in results)
         return cls(
             session, with_hash(report), models, explanation, refused, fails, shown_as_failures, wrap, tuple(changed)
@@ -140,7 +155,7 @@ class Summary:
         for kind, path in self.session.settings.reports:
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                write_atomically(path, _rendered(kind, self.fleet if kind in FLEET_TYPES else self.report))
+                write_atomically(path, _rendered(kind, path, self.fleet if kind in FLEET_TYPES else self.report))
             except (OSError, ValueError) as error:  # whatever it says could quote what was to be written
                 self.not_written[path] = what_failed(error)
         passed = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
@@ -199,6 +214,9 @@ class Summary:
             ):
                 if paths:
                     yield f"not judged, as {why}: {listed([self.session.shown(path) for path in paths], 3)}"
+        for one in self.report.get("controls", ()):
+            held = "as it must" if one["held"] else f"not as it must ({one['expected']}): nothing passes"
+            yield f"control, {one['name']}: {one['found']}, {held}"
         if self.refused:
             yield self.refused
         if self.changed:
@@ -239,9 +257,10 @@ def _plain(report: dict[str, Any]) -> str:
     return json.dumps(report, sort_keys=True, allow_nan=False)
 
 
-def _rendered(kind: str, report: dict[str, Any]) -> str:
+def _rendered(kind: str, path: Path, report: dict[str, Any]) -> str:
     """Return a report's text; what renders it is imported when it is asked for."""
-    module, _, function = _RENDERED_BY.get(kind, kind.replace("-", "_")).partition(".")
+    name = "evidence-markdown" if kind == "evidence" and path.suffix.lower() == ".md" else kind
+    module, _, function = _RENDERED_BY.get(name, name.replace("-", "_")).partition(".")
     text: str = getattr(import_module(f"pytest_draft.report.{module}"), function or "render")(report)
     return text
 

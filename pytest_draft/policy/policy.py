@@ -67,6 +67,8 @@ class Policy:
     """Patterns of files of a release that may be of an unknown kind."""
     askers: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Whose each threshold is, by rule, where not all are this policy's."""
+    context: Mapping[str, Any] = field(default_factory=dict)
+    """Who gets the file and what they are assumed to know, as somebody declares it; judges nothing."""
 
     def __post_init__(self) -> None:
         complete = {rule: rule_of(rule).in_force(thresholds) for rule, thresholds in self.rules.items()}
@@ -206,6 +208,7 @@ def read_policy(path: Path, today: date | None = None) -> Policy:
         found_rows_bits=content.get("found_rows_bits", 40.0),
         coarse_bounds=content.get("bounds") == "coarse",
         known_files=tuple(content.get("known_files", ())),
+        context=content.get("context", {}),
     )
 
 

@@ -1,8 +1,9 @@
 """What two runs can be compared by: in goes a plain report, out comes its canonical form, and the hash of that.
 
 Two runs on the same inputs differ in their timings, in what depends on these, in the folders that files lie in, in the
-order that workers finish, in how many of these there are and what becomes of them, and in what was found out before.
-All of that is left out. Where the clock has ended a search, its figures depend on the machine's speed, and stay: a
+order that workers finish, in how many of these there are and what becomes of them, in what was found out before, and in
+when, where and by whom they were started. All of that is left out, and so is the evidence, which says in sentences what
+stands elsewhere. Where the clock has ended a search, its figures depend on the machine's speed, and stay: a
 report of the same inputs can then have another hash. With ``--draft-effort`` it has the same.
 File names, hashes, thresholds, seeds, limits, versions and everything that was found stay: with another version of a
 library, inputs are not the same.
@@ -26,7 +27,7 @@ SAME = (
 HASH = "canonical_sha256"
 """Where a report tells the hash of its own canonical form."""
 
-_LEFT_OUT = frozenset({"seconds", "statistics", "workers", "cached", "retried", HASH})
+_LEFT_OUT = frozenset({"seconds", "statistics", "workers", "cached", "retried", "judged_at", "run", "evidence", HASH})
 _NAMED_FILES = (("artifact", "path"), ("data", "path"), ("holdout", "path"), ("policy", "source"), ("domain", "source"))
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from pytest_draft.facts.examination import EVERY_RULE
 from pytest_draft.policy.rule import Verdict
 from pytest_draft.policy.rules import known_rule
 from pytest_draft.policy.verdict import overall, verdict_of
+from pytest_draft.report.evidence_lines import evidence
 from pytest_draft.report.result import SCHEMA_VERSION, Report, ReportedCheck, Result
 from pytest_draft.report.standings import file_of
 
@@ -147,7 +148,13 @@ def _decided_by(result: Result) -> dict[str, Any] | None:
     }
 
 
-def document(results: Sequence[Result], not_run: Sequence[str], version: str | None) -> Report:
+def document(
+    results: Sequence[Result],
+    not_run: Sequence[str],
+    version: str | None,
+    controls: Sequence[Mapping[str, Any]] = (),
+    **run: Any,
+) -> Report:
     """Return the report of a run.
 
     Parameters
@@ -159,6 +166,10 @@ def document(results: Sequence[Result], not_run: Sequence[str], version: str | N
         verdict inconclusive.
     version : str or None
         Of this plugin.
+    controls : sequence of dict
+        What came out of files of which it is known what must.
+    **run
+        ``judged_at`` and ``run``, as in the schema.
 
     Returns
     -------
@@ -167,10 +178,13 @@ def document(results: Sequence[Result], not_run: Sequence[str], version: str | N
     verdicts = [result["verdict"] for result in results]
     if not_run:
         verdicts.append("inconclusive")
-    return {
+    report = {
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": "pytest-draft", "version": version},
         "verdict": overall(verdicts),
         "not_run": list(not_run),
         "results": list(results),
+        **({"controls": list(controls)} if controls else {}),
+        **run,
     }
+    return {**report, "results": [{**result, "evidence": evidence(result, report)} for result in results]}

@@ -19,6 +19,7 @@ from pytest_draft.report import sentences, tables
 from pytest_draft.report.bounds import bounds_of, span
 from pytest_draft.report.canonical import HASH, SAME
 from pytest_draft.report.charts import WIDTH, charts
+from pytest_draft.report.evidence_lines import evidence
 from pytest_draft.report.result import Report, ReportedCheck, Result
 from pytest_draft.report.standings import STANDINGS, standing
 
@@ -31,12 +32,15 @@ SIGNS = {"failed": "✕", "inconclusive": "?", "warning": "!", "waived": "~", "p
 _LEADING = ("perfect-rows", "errors")
 """The plots that show what is decided by."""
 
+_PROVENANCE = ("judged", "test", "means")
+"""Sections of the evidence that say where everything came from."""
+
 _GRAVEST = ("failed", "inconclusive", "passed")
 
 
 def render(report: Report) -> str:
     """Return the page of a report."""
-    results = [_described(index, result) for index, result in enumerate(report["results"], start=1)]
+    results = [_described(index, result, report) for index, result in enumerate(report["results"], start=1)]
     steps = sentences.steps(report)
     first = min(results, key=lambda one: (_GRAVEST.index(one["verdict"]), not one["lead"]), default=None)
     return (
@@ -59,9 +63,10 @@ def render(report: Report) -> str:
     )
 
 
-def _described(index: int, result: Result) -> dict[str, Any]:
+def _described(index: int, result: Result, report: Report) -> dict[str, Any]:
     """Return a result with all that the template shows of it, in words."""
     metrics, entropy, drawn = result["metrics"], result.get("entropy", {}), charts(result)
+    found = evidence(result, report)
     return {
         "id": f"result-{index}",
         "raw": result,
@@ -84,7 +89,7 @@ def _described(index: int, result: Result) -> dict[str, Any]:
             for group in entropy.get("groups", ())
         ],
         "not_audited": entropy.get("not_audited"),
-        "provenance": _provenance(result),
+        "provenance": [(one["name"], one["said"]) for part in _PROVENANCE for one in found[part]],
         "figures": [(name.replace("_", " "), _figure(value)) for name, value in metrics.items() if value is not None],
     }
 
@@ -106,35 +111,6 @@ def _explained(result: Result, check: ReportedCheck) -> dict[str, Any]:
 
 def _gravity(check: Mapping[str, Any]) -> int:
     return STANDINGS.index(check["standing"])
-
-
-def _provenance(result: Result) -> list[tuple[str, str]]:
-    """Return where everything came from, as names and texts."""
-    artifact, policy = result["artifact"], result["policy"]
-    said: list[tuple[str, object]] = [
-        ("Model", artifact["path"]),
-        ("Model SHA-256", artifact["sha256"]),
-        ("Model size", None if artifact["size"] is None else f"{artifact['size']:,} bytes"),
-        ("Written by scikit-learn", artifact["sklearn_version"]),
-        ("In the model file", sentences.not_read(result)),
-    ]
-    for title, file in (("Training data", result["data"]), ("Holdout", result["holdout"])):
-        if file is not None and file["path"]:
-            said += [(title, file["path"]), (f"{title} SHA-256", file["sha256"])]
-            if file["rows"] is not None:
-                said.append((f"{title} size", f"{file['rows']:,} rows, {file['columns']:,} columns"))
-    said += [
-        ("Domain", result["domain"]["source"]),
-        ("Granted to the attacker", "; ".join(result["domain"]["granted_to_adversary"])),
-        ("Policy", policy["name"]),
-        ("Policy from", policy["source"]),
-        ("Solver status", result["solver_status"]),
-        ("Seeds", ", ".join(f"{name} {seed}" for name, seed in result["seeds"].items())),
-        ("Time", f"{result['seconds']:.1f} s of {result['time_box']:g} s" + ", in an earlier run" * result["cached"]),
-        ("Effort", None if result["effort"] is None else f"{result['effort']:g} units"),
-        ("Versions", ", ".join(f"{name} {version}" for name, version in result["versions"].items())),
-    ]
-    return [(name, str(value)) for name, value in said if value not in (None, "")]
 
 
 def _figure(value: float | list[str]) -> str:

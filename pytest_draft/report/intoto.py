@@ -14,6 +14,8 @@ How three outcomes become the predicate's:
   of its own. Of a model of which no check that counts is applicable, they are taken for inconclusive.
 - planned but not run: in ``failedTests``, whatever the policy allows: an attestation is read as saying that all ran.
 
+``judgedAt`` is a field of our own, too: when the run ended. ``url`` is where it can be seen, as a CI system says.
+
 ``result`` is ``FAILED`` with any failed test or without any test at all, else ``WARNED`` with any warned one, else
 ``PASSED``. The configuration names what was judged by its hash: a verifier compares the model's with the subject's.
 
@@ -93,6 +95,8 @@ def predicate(report: Report) -> dict[str, Any]:
         "warnedTests": warned,
         "failedTests": failed,
         **({"notApplicableTests": left_out} if left_out else {}),
+        **({"judgedAt": report["judged_at"]} if report.get("judged_at") else {}),
+        **({"url": report["run"]["address"]} if report.get("run", {}).get("address") else {}),
     }
 
 

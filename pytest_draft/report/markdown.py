@@ -204,10 +204,9 @@ def _judged(report: Report) -> Iterator[str]:
 
 
 def _details(report: Report) -> Iterator[str]:
-    tool = report["tool"]
     yield f"{sentences.NO_PROOF} The JSON report holds all figures, seeds and versions, and the HTML report shows them."
     yield ""
-    yield f"Judged by {escaped(tool['name'])} {escaped(tool['version'] or '(version unknown)')}."
+    yield escaped(sentences.judged_by(report))
 
 
 def _table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]], cut: str | None = None) -> Iterator[str]:

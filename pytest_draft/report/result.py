@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from pytest_draft.facts.examination import Examination
-from pytest_draft.facts.figures import TOLERANCE
+from pytest_draft.facts.figures import TOLERANCE, Baseline
 from pytest_draft.facts.findings import Findings
 from pytest_draft.facts.structure import AT_LEAST, StructureFacts
 from pytest_draft.policy import perfect_rows, reconstruction_error
@@ -77,6 +77,7 @@ def result_of(examination: Examination, checks: Iterable[Check], policy: Policy,
             "source": policy.source,
             "sha256": policy.sha256,
             "allow_inconclusive": policy.allow_inconclusive,
+            "context": dict(policy.context),
             "rules": {rule: dict(thresholds) for rule, thresholds in policy.rules.items()},
         },
         "verdict": verdict_of((check.result, check.counts) for check in checks),
@@ -230,14 +231,20 @@ def _slices(examination: Examination) -> list[dict[str, Any]]:
     ]
 
 
+def _drawn(baseline: Baseline) -> dict[str, Any]:
+    """Return how often a baseline was drawn, and between what its draws lay."""
+    kept = asdict(baseline)
+    return {name: kept[name] for name in ("draws", "rows", "error_range", "perfect_range")}
+
+
 def _baselines(examination: Examination) -> dict[str, Any]:
     findings = examination.findings
     if findings is None:
         return {}
     whole, significance, numeric = findings.whole, findings.significance, findings.numeric
     baselines: dict[str, Any] = {
-        "random": {"draws": whole.random.draws, "rows": whole.random.rows},
-        "split_half": {"draws": whole.split_half.draws, "rows": whole.split_half.rows},
+        "random": _drawn(whole.random),
+        "split_half": _drawn(whole.split_half),
         "identity": findings.identity.status,
         "holdout": asdict(significance) if significance else None,
     }

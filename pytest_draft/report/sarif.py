@@ -133,6 +133,8 @@ def _artifact(artifact: dict[str, Any]) -> dict[str, Any]:
 
 def _invocation(report: Report) -> dict[str, Any]:
     said: dict[str, Any] = {"executionSuccessful": not report["not_run"]}
+    if report.get("judged_at"):
+        said["endTimeUtc"] = report["judged_at"]
     if report["not_run"]:
         said["toolExecutionNotifications"] = [
             {"level": "error", "message": {"text": _plain(f"planned, but not run: {harmless(address)}")}}

@@ -26,19 +26,20 @@ class Metric:
 
 def schema() -> dict[str, Any]:
     """Return the schema that every JSON report of this version keeps."""
-    return _read("report.schema.json")
+    return read("report.schema.json")
 
 
 def fleet_schema() -> dict[str, Any]:
     """Return the schema that every fleet report of this version keeps."""
-    return _read("fleet.schema.json")
+    return read("fleet.schema.json")
 
 
-def _read(name: str) -> dict[str, Any]:
+def read(name: str) -> dict[str, Any]:
+    """Return a JSON file of this room."""
     text = resources.files("pytest_draft.report").joinpath(name).read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)
     return found
 
 
-METRICS = {name: Metric(**about) for name, about in _read("metrics.json").items()}
+METRICS = {name: Metric(**about) for name, about in read("metrics.json").items()}
 """By name, in the order of a report's ``metrics``, which always has all of them."""

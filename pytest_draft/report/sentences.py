@@ -108,7 +108,7 @@ def _beside(guesses: Iterable[tuple[float | None, str]]) -> str:
 
 def headlines(report: Report) -> list[tuple[str, str]]:
     """Return how each model stands, one of `STANDINGS`, and a sentence on it, the gravest first; never none."""
-    said = [_headline(report, results) for results in by_model(report["results"]).values()]
+    said = [headline(report, results) for results in by_model(report["results"]).values()]
     if report["not_run"]:
         missing = counted(len(report["not_run"]), "planned check")
         said.insert(0, ("inconclusive", f"Not cleared for release: {missing} did not run."))
@@ -116,7 +116,7 @@ def headlines(report: Report) -> list[tuple[str, str]]:
     return sorted(said, key=lambda pair: STANDINGS.index(pair[0]))
 
 
-def _headline(report: Report, results: Sequence[Result]) -> tuple[str, str]:
+def headline(report: Report, results: Sequence[Result]) -> tuple[str, str]:
     """Return how a model stands, and the sentence; also where not all of its planned checks ran."""
     artifact = results[0]["artifact"]
     name, file = harmless(artifact["path"]), file_of(artifact)
@@ -214,7 +214,7 @@ def closing(report: Report, found: Sequence[Step]) -> list[str]:
     for path, results in by_model(report["results"]).items():
         if path in asked:
             continue
-        stands, name = _headline(report, results)[0], harmless(path)
+        stands, name = headline(report, results)[0], harmless(path)
         if stands == "passed":
             policies = " and ".join(dict.fromkeys(result["policy"]["name"] for result in results))
             said.append(f"You can release {name} if the policy {policies} is right for whoever gets the file.")
@@ -238,6 +238,14 @@ def _open_because(results: Iterable[Result]) -> str:
     return ""
 
 
+def judged_by(report: Report) -> str:
+    """Return what judged, when, started by whom and where, as far as is known."""
+    tool, run = report["tool"], report.get("run") or {}
+    said = [f"Judged by {tool['name']} {tool['version'] or '(version unknown)'}"]
+    parts = (("at", report.get("judged_at")), ("for", run.get("by")), ("in", run.get("address")))
+    return " ".join([*said, *(f"{word} {harmless(known)}" for word, known in parts if known)]) + "."
+
+
 # One result: what decides
 
 
@@ -254,15 +262,15 @@ def decision(result: Result) -> str:
         perfect, others = bounds_of(result, "perfect_rows"), result["metrics"]["split_half_perfect_rows"] or 0.0
         said = None if perfect and perfect[0] > others else harmless(failed["perfect-rows"], None)
     elif "given-all-other-rows" in failed and found:
-        said = _told_given_others(found)
+        said = told_given_others(found)
     elif "label-told" in failed and labels:
         said = labels
     elif not failed:
-        said = _limit(result)
-    return _rows_back(result) if said is None else f"{begun(said)}."
+        said = best_of_anybody(result)
+    return rows_back(result) if said is None else f"{begun(said)}."
 
 
-def _rows_back(result: Result) -> str:
+def rows_back(result: Result) -> str:
     """Return how many rows come back, and how many anyhow."""
     metrics = result["metrics"]
     perfect = bounds_of(result, "perfect_rows")
@@ -543,10 +551,10 @@ def is_told(least_error: float) -> bool:
 
 def anybody(result: Result) -> list[str]:
     """Return what somebody gets who knows all other rows, and what other datasets explain the file as well."""
-    return [*given_others(result), *_of_rows(result), *of_datasets(result), *_of_limits(result)]
+    return [*given_others(result), *_of_rows(result), *of_datasets(result), *of_limits(result)]
 
 
-def _told_given_others(found: dict[str, Any]) -> str:
+def told_given_others(found: dict[str, Any]) -> str:
     """Return what somebody gets for certain who knows all other rows, or else how close, as a phrase."""
     who = "somebody who knows all other rows" + " and which rows each tree drew" * (not found["proved"])
     rows, exact, plain = found["told_rows"], found.get("exact_numeric"), found.get("exact_numeric_without_file") or 0.0
@@ -561,7 +569,7 @@ def _told_given_others(found: dict[str, Any]) -> str:
     )
 
 
-def _limit(result: Result) -> str | None:
+def best_of_anybody(result: Result) -> str | None:
     """Return what no attacker considered gets past, beside other rows like these, as a phrase; None without a limit."""
     known, others = result.get("limit"), result["metrics"]["split_half_error"]
     if known is None or others is None or not is_told(known["least_error"]):
@@ -653,7 +661,7 @@ def ideals(result: Result) -> list[dict[str, Any]]:
     return list((result.get("ambiguity") or {}).get("ideal", ()))
 
 
-def _of_limits(result: Result) -> Iterator[str]:
+def of_limits(result: Result) -> Iterator[str]:
     """Yield what the limits were estimated from."""
     found = result.get("ambiguity")
     if not found:

@@ -47,3 +47,11 @@ def test_large_data_are_sampled_and_say_so(monkeypatch):
     truth = DOMAIN.uniform(25, np.random.default_rng(5))
     assert random_baseline(truth, DOMAIN, WEIGHTS, 0, TimeBox(60)).rows == 10
     assert split_half_baseline(truth, WEIGHTS, 0, TimeBox(60)).draws == DRAW_NUMBERS.splits_when_large
+
+
+def test_the_range_of_the_draws_holds_their_mean():
+    truth = DOMAIN.uniform(30, np.random.default_rng(5))
+    found = split_half_baseline(truth, WEIGHTS, 1, TimeBox(60))
+    (low, high), (least, most) = found.error_range, found.perfect_range
+    assert low < found.error < high
+    assert least < found.perfect_rows < most

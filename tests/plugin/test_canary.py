@@ -19,6 +19,7 @@ LABEL = "label-of-one-person"
 CANARIES = (*map(str, (LOW, HIGH, *PLANTED)), "9.871711", "9.871714", "9.871712", "9.871713", TEXT, LABEL)
 REPORTS = {"html": "html", "markdown": "md", "sarif": "sarif", "intoto": "intoto.json", "svr": "svr.json"}
 REPORTS |= {"model-card": "card.md", "cyclonedx": "cdx.json", "gitlab": "gitlab.json"}
+REPORTS |= {f"evidence:draft-report.evidence.{suffix}": f"evidence.{suffix}" for suffix in ("html", "md")}
 REPORTS |= {f"fleet-{kind}:draft-report.fleet.{kind}": f"fleet.{kind}" for kind in ("html", "json")}
 LOUD = ("--showlocals", "--tb=long", "-vv", "-rA", "--junitxml=junit.xml", "--log-level=DEBUG", "--draft-cache")
 LOUD = (*LOUD, *(f"--draft-report={kind}" for kind in REPORTS))

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from pytest_draft.report import cyclonedx, html, intoto, json_report, markdown, sarif
+from pytest_draft.report import cyclonedx, evidence, html, intoto, json_report, markdown, sarif
 
 FORMATS = {
     "json": json_report.render,
@@ -19,8 +19,10 @@ FORMATS = {
     "model-card": markdown.card,
     "cyclonedx": cyclonedx.render,
     "gitlab": sarif.gitlab,
+    "evidence": evidence.render,
+    "evidence.md": evidence.as_markdown,
 }
-MARKUP = ("markdown", "html", "model-card")
+MARKUP = ("markdown", "html", "model-card", "evidence", "evidence.md")
 JSON = tuple(name for name in FORMATS if name not in MARKUP)
 HOSTILE = (
     "a<script>alert(1)</script>\"'`b`|c\n::error::d\r\n# e [f](https://g.example) \u202eh\x1b[31m{0} www.i.example"

@@ -19,7 +19,7 @@ from pytest_draft.facts.ambiguity import Ideal
 from pytest_draft.plugin.summary import check_lines, fleet_lines
 from pytest_draft.plugin.table import table
 from pytest_draft.policy.rule import NotApplicable
-from pytest_draft.report import annotations, document, fleet_html, html, intoto, markdown, sarif, sentences
+from pytest_draft.report import annotations, document, evidence, fleet_html, html, intoto, markdown, sarif, sentences
 from pytest_draft.report.fleet import fleet
 from pytest_draft.report.schema import schema
 
@@ -120,6 +120,7 @@ FORMATS: dict[str, Callable[[dict], str]] = {
     "report.md": markdown.render,
     "card.md": markdown.card,
     "page.txt": lambda report: str(Lines(html.render({**report, "canonical_sha256": "f" * 64}))),
+    "evidence.md": evidence.as_markdown,
     "findings.txt": findings,
     "tests.txt": lambda report: "\n".join(predicate(report)) + "\n",
     "annotations.txt": lambda report: "\n".join(annotations.annotations(report)) + "\n",

@@ -1,0 +1,229 @@
+"""What somebody answers for who signs: in goes one result of a report, out come lines, section by section.
+
+``evidence.json`` lists them: of what a line can say, the first is taken all of whose figures are known. Nothing is
+measured here: every figure stands in the report already.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
+from typing import Any
+
+from pytest_draft.facts.label_told import interval
+from pytest_draft.report import sentences
+from pytest_draft.report.bounds import bounds_of, span
+from pytest_draft.report.result import Report, Result
+from pytest_draft.report.schema import read
+from pytest_draft.report.sentences import begun, counted, share
+
+TABLE: dict[str, Any] = read("evidence.json")
+"""Sections with their lines, what statuses mean, what is filled in by hand, and what the whole is."""
+
+Line = dict[str, str | None]
+"""``name``, ``said``, and ``status``, ``attacker`` and ``where``, or None."""
+
+
+class _Known(string.Formatter):
+    """Fills in what is known, and raises `LookupError` or `TypeError` for anything that is not."""
+
+    def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        found = super().get_field(field_name, args, kwargs)
+        if found[0] is None:
+            raise LookupError
+        return found
+
+    def format_field(self, value: Any, format_spec: str) -> Any:
+        if format_spec == "known":
+            return ""
+        return share(value) if format_spec == "share" else super().format_field(value, format_spec)
+
+
+def evidence(result: Result, report: Report) -> dict[str, list[Line]]:
+    """Return the lines of each section."""
+    values: dict[str, Any] = {**result, "report": report, "say": _sentences(result, report)}
+    lists, made = _lists(result, report), dict[str, list[Line]]()
+    for name in sorted(TABLE["sections"], key=lambda one: one != "attacks"):  # these are counted by another section
+        made[name] = [line for entry in TABLE["sections"][name]["lines"] for line in _lines(entry, values, lists)]
+        if name == "attacks":
+            values["say"]["attacks"] = _tally(made[name])
+        else:
+            made[name] = [{**line, "status": None} for line in made[name]]
+    return {name: made[name] for name in TABLE["sections"]}
+
+
+def _lines(entry: dict[str, Any], values: dict[str, Any], lists: dict[str, list[Line]]) -> list[Line]:
+    number, said = _first(entry["said"], values)
+    statuses = entry.get("status", [])
+    line: Line = {
+        "name": entry["name"],
+        "said": said,
+        "status": statuses[number] if number < len(statuses) else "not run",
+        "attacker": _first([entry["attacker"]], values)[1] if "attacker" in entry else None,
+        "where": entry.get("where"),
+    }
+    return [line | one for one in lists.get(entry.get("each", "")) or [line]]
+
+
+def _first(templates: Sequence[str], values: Mapping[str, Any]) -> tuple[int, str]:
+    for number, template in enumerate(templates):
+        try:
+            return number, _Known().vformat(template, (), values)
+        except (LookupError, TypeError):
+            continue
+    return len(templates), "not known"
+
+
+def _tally(attacks: Sequence[Line]) -> str:
+    """Return how many attacks there are of each status, and which were not run."""
+    by = {status: [str(one["name"]) for one in attacks if one["status"] == status] for status in TABLE["statuses"]}
+    missing = "; ".join(by.pop("not run"))
+    ran = ", ".join(f"{len(names)} {status}" for status, names in by.items())
+    return f"{ran}. Not run: {missing}" if any(by.values()) else "none was run"
+
+
+def _lists(result: Result, report: Report) -> dict[str, list[Line]]:
+    """Return what is said of several things of a kind, a line each."""
+    said = {
+        "remedies": list(dict.fromkeys(check["remedy"] for check in result["checks"] if check["remedy"])),
+        "reasons": result["reasons"],
+        "waivers": [f"{check['rule']}: {by}" for check in result["checks"] if (by := sentences.waived(check))],
+        "controls": [
+            f"{one['name']} ({one['what']}; {one['expected']}): {one['found']}, "
+            + ("as it must" if one["held"] else "NOT as it must: this test is not to be relied on")
+            for one in report.get("controls", ())
+        ],
+    }
+    return {name: [{"said": one} for one in each] for name, each in said.items()} | {
+        "sensitive": [
+            {"said": f"{one['name']}: not known ({one['not_told']})", "status": "not run"}
+            if one["told"] is None
+            else {"said": f"{one['name']}: {_told(one['told'])}", "status": "run"}
+            for one in result.get("sensitive", ())
+        ]
+    }
+
+
+def _sentences(result: Result, report: Report) -> dict[str, Any]:
+    """Return what a template cannot say by itself; None where it is not known."""
+    artifact, metrics, who, data = result["artifact"], result["metrics"], result["adversary"], result["data"]["rows"]
+    found, label = result.get("given_all_other_rows") or {}, result.get("label_told")
+    limit, error, perfect = sentences.best_of_anybody(result), bounds_of(result), bounds_of(result, "perfect_rows")
+    rows_back = None if error is None else sentences.rows_back(result)
+    steps = sentences.steps({**report, "results": [result]})
+    capacity, slices = artifact.get("capacity"), [one for one in result["slices"] if one["perfect_share"] is not None]
+    determined = _of(found["told_rows"] * found["rows"], found["rows"]) if found else None
+    days = result["policy"].get("context", {}).get("test_again_after_days")
+    return {
+        "decision": " Why: ".join([sentences.decision(result), *sentences.why(result)]),
+        "exposed": _exposed(result, determined),
+        "proved": _proved(result, "certain_rows"),
+        "proved_unique": _proved(result, "certain_unique_rows"),
+        "open": _open(result, report),
+        "step": "; ".join(filter(None, [steps[0].remedy, *(f"{does}: {line}" for line, does in steps[0].commands[:1])]))
+        if steps
+        else None,
+        "granted": "; ".join(result["domain"]["granted_to_adversary"]) or None,
+        "rows_back": rows_back,
+        "error": span(error, ".4f", "between {} and {}"),
+        "others": sentences.number(metrics["split_half_error"]),
+        "limit": None if limit is None else begun(limit),
+        "who": "whoever has the file" if who == "artifact" else f"adversary {who}",
+        "told": begun(sentences.told_given_others(found)) if found else None,
+        "stored": _stored(result["contents"]) if data is not None and result["contents"] else None,
+        "tried": True if error or limit or found else None,
+        "column": max(found.get("columns", ()), key=lambda one: one["told"], default=None),
+        "label": sentences.of_labels(result),
+        "linked": rows_back if "columns:" in who else None,
+        "served": rows_back if who.startswith("served") else None,
+        "determined": determined,
+        "slice": max(slices, key=lambda one: one["perfect_share"], default=None),
+        "told_slice": max(found.get("slices", ()), key=lambda one: one["told_rows"], default=None),
+        "back": f"{rows_back} {begun(_of(perfect[1], metrics['n_rows']))}" if perfect else None,
+        "labels": _told(label["told"]) if label else None,
+        "holdout": sentences.of_holdout(result),
+        "earlier": ", in an earlier run" * result["cached"],
+        "ended": True if result["solver_status"] in ("unique", "consistent", "likeliest") else None,
+        "ended_so": TABLE["ended"].get(result["solver_status"], result["solver_status"]),
+        "limits": " ".join(sentences.of_limits(result)) or None,
+        "against": _against(artifact["privacy"] or {}),
+        "per_leaf": data * artifact["n_trees"] / capacity["leaves"] if capacity and data else None,
+        "degrees": data - capacity["parameters"] if capacity and data else None,
+        "bootstrap": {True: "yes", False: "no"}.get(artifact["bootstrap"]),
+        "versions": ", ".join(f"{name} {version}" for name, version in result["versions"].items()),
+        "unread": sentences.not_read(result),
+        "again": _later(report.get("judged_at"), days) if days else None,
+    }
+
+
+def _of(number: float, of: int) -> str:
+    """Return a number of rows with the interval of its share."""
+    low, high = map(share, interval(round(number), of))
+    return f"{round(number):,} of {counted(of, 'row')} (95 %: {low} to {high})"
+
+
+def _told(found: Mapping[str, Any]) -> str:
+    """Return of how many rows something is told, with the file and without their rows in it."""
+    told, without = (_of(found[key], found["rows"]) for key in ("told", "without"))
+    return f"told of {told}; without their rows in the file of {without}"
+
+
+def _exposed(result: Result, determined: str | None) -> str | None:
+    """Return what is known of the most exposed person."""
+    found, metrics, said = result.get("given_all_other_rows"), result["metrics"], []
+    errors = found["row_errors"] if found else (result["row_errors"] or {}).get("quantiles")
+    if errors:
+        by = "somebody who knows all others guesses" if found else "the attack guesses"
+        said.append(f"{by} their row with an error of {errors[0]:.4f} (half of the rows: at most {errors[50]:.4f})")
+    if determined:
+        said.append(f"no other value is possible for {determined}")
+    if (taken := metrics["row_entropy_reduction"]) is not None:
+        least = "" if metrics["row_entropy_reduction_exact"] else "at least "
+        said.append(f"the file takes away {least}{share(taken)} of what is uncertain about them")
+    return "; ".join(said) or None
+
+
+def _proved(result: Result, metric: str) -> str | None:
+    number, exact = (result["metrics"][name] for name in (metric, f"{metric}_exact"))
+    if number is None or not (number or exact):
+        return None
+    by = "by the file alone" if (who := result["adversary"]) == "artifact" else f"to adversary {who}"
+    of = "" if (rows := result["metrics"]["n_rows"]) is None else f" of {counted(rows, 'row')}"
+    return f"{'' if exact else 'at least '}{number:,}{of}, whole, {by}"
+
+
+def _open(result: Result, report: Report) -> str | None:
+    missing = [key.replace("_", " ") for key in TABLE["context"] if key not in result["policy"].get("context", {})]
+    waived = sum(check["waiver"] is not None for check in result["checks"])
+    said = [f"context not declared ({', '.join(missing)})"] * bool(missing)
+    said += ["controls not run"] * (not report.get("controls"))
+    said += [f"in doubt: {reason}" for reason in result["reasons"][:1]]
+    return "; ".join([*said, *[f"{counted(waived, 'check')} waived"] * bool(waived)]) or None
+
+
+def _stored(found: Mapping[str, Any]) -> str:
+    """Return whether training data stand in the file as they are."""
+    said = ["no training row stands in the file as it is"]
+    if found["copies"]:
+        rows, columns = (max(one[key] for one in found["copies"]) for key in ("rows", "columns"))
+        said = [f"{counted(rows, 'training row')} and {counted(columns, 'whole column')} stand in the file"]
+    if (single := found["single_values"]) is not None:
+        said.append(f"{share(single['share'])} of all numbers stand in it (by chance {share(single['others'])})")
+    if places := [*found["unexplained"], *found["kept"]]:
+        said.append(f"not explained: {counted(len(places), 'place')}")
+    return "; ".join([*said, *(f"not all was compared: {doubt}" for doubt in found["doubts"])])
+
+
+def _against(privacy: Mapping[str, Any]) -> str | None:
+    """Return what in the file contradicts the privacy that it declares."""
+    rounded = ["its noise was cut to whole numbers before it was added"] * (privacy.get("rounding") == "noise")
+    exact = ["its counts are exact"] * privacy.get("exact", False)
+    return "; ".join([*exact, *privacy.get("broken_by", ()), *rounded]) or None
+
+
+def _later(moment: str | None, days: int) -> str | None:
+    try:
+        return str(date.fromisoformat((moment or "")[:10]) + timedelta(days=days))
+    except (ValueError, OverflowError):
+        return None
