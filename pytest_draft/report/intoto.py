@@ -31,6 +31,7 @@ import json
 from typing import Any
 
 from pytest_draft.foreign_text import harmless_values
+from pytest_draft.report.canonical import HASH
 from pytest_draft.report.json_report import indented
 from pytest_draft.report.result import Report, Result
 from pytest_draft.report.standings import by_model, standing, stops, unjudged
@@ -107,19 +108,26 @@ def _name(check: dict[str, Any], adversary: str) -> str:
 
 
 def _configuration(report: Report) -> list[dict[str, Any]]:
-    """Return the resource descriptors of all that went in, each once."""
+    """Return the resource descriptors of what went in, each once, and of the whole report.
+
+    Of the training data no hash: attestations are published, and somebody who knows all rows but one could check each
+    guess of that one by it. The report has it, by whose hash its owner shows later which data these were.
+    """
     tool = report["tool"]
     version = f"@{tool['version']}" if tool["version"] else ""
     found: list[dict[str, Any]] = [{"name": tool["name"], "uri": f"pkg:pypi/{tool['name']}{version}"}]
     for result in report["results"]:
-        for role, table in (("model", "artifact"), ("training data", "data"), ("holdout", "holdout")):
-            file = result[table]
-            if file is not None and file["sha256"]:
-                found.append(
-                    {"name": file["path"], "digest": {"sha256": file["sha256"]}, "annotations": {"role": role}}
-                )
+        model = result["artifact"]
+        if model["sha256"]:
+            found.append(_descriptor(model["path"], model["sha256"], "model"))
         found.append(_policy(result["policy"]))
+    if report.get(HASH):
+        found.append(_descriptor(HASH, report[HASH], "report"))
     return list({json.dumps(descriptor): descriptor for descriptor in found}.values())
+
+
+def _descriptor(name: str, sha256: str, role: str) -> dict[str, Any]:
+    return {"name": name, "digest": {"sha256": sha256}, "annotations": {"role": role}}
 
 
 def _policy(policy: dict[str, Any]) -> dict[str, Any]:

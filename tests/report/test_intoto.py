@@ -9,6 +9,7 @@ import json
 import pytest
 
 from pytest_draft.report import intoto
+from pytest_draft.report.canonical import HASH
 
 
 def predicate(report: dict) -> dict:
@@ -63,18 +64,26 @@ def test_a_test_of_ones_own_is_named_with_rule_and_adversary(only):
     assert predicate(report)["passedTests"][0] == "test_release.py::test_it::reconstruction-error[artifact]"
 
 
-def test_the_configuration_names_all_that_went_in_by_its_hash(only):
-    report = only("leaking")
+def test_the_configuration_names_what_went_in_and_the_report_by_their_hashes(only):
+    report = {**only("leaking"), HASH: "f" * 64}
     result, configuration = report["results"][0], predicate(report)["configuration"]
     assert all({"uri", "digest", "content"} & set(descriptor) for descriptor in configuration)
     digests = {descriptor["name"]: descriptor["digest"]["sha256"] for descriptor in configuration[1:]}
     assert digests["models/leaking.joblib"] == result["artifact"]["sha256"]
-    assert digests["models/leaking.csv"] == result["data"]["sha256"]
+    assert digests[HASH] == "f" * 64
     (policy,) = [one for one in configuration if one["name"] == "ours"]
     content = base64.b64decode(policy["content"])
     assert json.loads(content) == result["policy"]["rules"]
     assert digests["ours"] == hashlib.sha256(content).hexdigest()
     assert configuration[0]["uri"] == "pkg:pypi/pytest-draft@1.2.3"
+
+
+def test_nothing_by_which_guesses_of_rows_could_be_checked_is_in_it(only):
+    report = only("leaking")
+    report["results"][0]["holdout"] = {**report["results"][0]["data"], "sha256": "e" * 64}
+    text = intoto.render(report)
+    assert report["results"][0]["data"]["sha256"] not in text
+    assert "e" * 64 not in text
 
 
 def test_what_went_in_several_times_is_named_once(report):
