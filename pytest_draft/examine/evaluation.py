@@ -67,7 +67,9 @@ def _note_sensitive(inputs: Inputs, record: FlowRecord) -> None:
                     of = (name, columns, model, inputs.domain, data, inputs.holdout)
                     found = sensitive_told(*of, times, case.seed, box)
         except (NotCoveredError, OutOfTimeError) as error:
-            found = replace(found, not_told=str(error) or f"in time: {record.limits.enough_for(SENSITIVE_SHARE)}")
+            found = replace(
+                found, not_told=str(error) or f"the time ran out: {record.limits.enough_for(SENSITIVE_SHARE)}"
+            )
         record.limits.note_clock(box, "comparison of sensitive columns")
         record.facts = replace(record.facts, sensitive=(*record.facts.sensitive, found))
 
