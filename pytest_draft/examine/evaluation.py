@@ -55,8 +55,8 @@ def note_label_told(inputs: Inputs, record: FlowRecord) -> None:
 def _note_sensitive(inputs: Inputs, record: FlowRecord) -> None:
     """Note what the file tells of the columns that the policy names."""
     data, model, case, labels = inputs.data, inputs.model, inputs.case, record.facts.label_told
-    for number, (name, columns) in enumerate(inputs.sensitive.items()):
-        box = record.limits.within(SENSITIVE_SHARE / (len(inputs.sensitive) - number))
+    for name, columns in inputs.sensitive.items():
+        box = record.limits.within(SENSITIVE_SHARE / len(inputs.sensitive))
         found = Sensitive(name, not_told=record.facts.label_not_told or "no labels are given to compare with")
         try:
             if not columns and labels is not None:

@@ -18,15 +18,17 @@ _KNOWN = "other columns and label"
 
 def check(examination: Examination, thresholds: Thresholds) -> Outcome:
     """Fail when a sensitive column is told of more people than could be told without their rows in the file."""
+    instead = f"{smaller(examination.artifact)}, and judge the new file"
     found = [
-        replace(outcome, sentence=f"{one.name}: {outcome.sentence}")
+        replace(
+            outcome,
+            sentence=f"{one.name}: {outcome.sentence}",
+            remedy=f"leave the column out of the model, or {instead}" if one.attributes else instead,
+        )
         for one in examination.sensitive
         for outcome in _outcomes(one, examination, thresholds)
     ]
-    if not found:
-        return Outcome("inconclusive", "; ".join(examination.reasons) or NOTHING.sentence)
-    remedy = f"leave the column out of the model, or {smaller(examination.artifact)}, and judge the new file"
-    return replace(combined(found), remedy=remedy)
+    return combined(found) if found else Outcome("inconclusive", "; ".join(examination.reasons) or NOTHING.sentence)
 
 
 def _outcomes(one: Sensitive, examination: Examination, thresholds: Thresholds) -> Iterator[Outcome]:
