@@ -16,6 +16,7 @@ from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.leaf_answers import Model, possible_classes, scores_of
 from pytest_draft.data import Holdout, TrainingData
 from pytest_draft.domain import Domain
+from pytest_draft.errors import NotCoveredError
 from pytest_draft.evaluate.label_told import MOST_ROWS, Tried, answers_of, figures_of
 from pytest_draft.evaluate.outsiders import predicted
 from pytest_draft.facts.label_told import Sensitive
@@ -29,8 +30,11 @@ _MOST_KNOWN, _MOST_VALUES = 20_000, 100
 _WEIGHTS = (0.1, 1.0, 10.0, 1e6)
 """How much what the file says counts beside what other columns tell."""
 
-_GAP, _ROOM, _MOST_ANSWERS = -1e30, 1e9, 20_000_000
-"""In place of a missing value; the weight of what leaves have room for; answers of trees that are held at once."""
+_GAP, _ROOM = -1e30, 1e9
+"""In place of a missing value; the weight of what leaves have room for."""
+
+_MOST_ANSWERS, _MOST_WORK = 20_000_000, 4_000_000_000
+"""Answers of trees that are held at once; completed rows times trees, classes and positions that need room."""
 
 
 def sensitive_told(
@@ -54,11 +58,13 @@ def sensitive_told(
     if holdout is not None and holdout.answers is not None:
         usable = random.permutation(np.flatnonzero(~np.isnan(holdout.answers)))[:MOST_ROWS]
         rows, answers = np.vstack([rows, holdout.rows[usable]]), np.append(answers, holdout.answers[usable])
-    looked_at = np.append(np.arange(min(n_known, MOST_ROWS)), np.arange(n_known, len(rows)))
-    members = looked_at < n_known
     tolerances = near(encoded_weights(domain), data.rows).tolerance[columns]
     values, tried, numbers = _values(rows[:, columns], tolerances)
     tolerance = float(tolerances.max())
+    work = _held(model) * len(tried) * (1 if times is None else times.shape[1])
+    everyone, most = np.arange(len(rows)), max(100, min(MOST_ROWS, _MOST_WORK // work))
+    looked_at = np.append(everyone[:n_known][:most], everyone[n_known:][:most])
+    members = looked_at < n_known
     known, truth = np.column_stack([np.delete(rows, columns, axis=1), answers]).astype(np.float32), values[looked_at]
     given = np.where(values == _GAP, np.median(values), values)
     guesses = predicted(model, known, given, looked_at, seed, timebox, numbers=tolerance > 0)
@@ -102,10 +108,15 @@ def _values(rows: Rows, tolerances: FloatArray) -> tuple[FloatArray, Rows, Float
         tried = filled[np.abs(values[:, None] - numbers).argmin(axis=0)]
         tried[:, main] = numbers
     else:
-        different, code, times = np.unique(filled, axis=0, return_inverse=True, return_counts=True)
-        common = np.sort(np.argsort(-times, kind="stable")[:_MOST_VALUES])
-        values, numbers, tried = code.reshape(-1).astype(np.float64), common.astype(np.float64), different[common]
+        different, code = np.unique(filled, axis=0, return_inverse=True)
+        if len(different) > 2 * _MOST_VALUES:
+            raise NotCoveredError(f"more than {2 * _MOST_VALUES} different values that are no numbers are not tried")
+        values, numbers, tried = code.reshape(-1).astype(np.float64), np.arange(float(len(different))), different
     return values, np.where(tried == _GAP, np.nan, tried).astype(np.float32), numbers
+
+
+def _held(model: Model) -> int:
+    return model.n_classes * (model.n_trees if isinstance(model, Forest) else 1)
 
 
 def _scores(
@@ -122,10 +133,9 @@ def _scores(
 
     All of shape (n_rows, n_values).
     """
-    held, shape = model.n_classes * (model.n_trees if isinstance(model, Forest) else 1), (len(rows), len(tried))
     scores: dict[str, FloatArray] = {}
-    allowed = None
-    at_once = max(1, _MOST_ANSWERS // (held * len(tried)))
+    allowed, shape = None, (len(rows), len(tried))
+    at_once = max(1, _MOST_ANSWERS // (max(_held(model), rows.shape[1]) * len(tried)))
     for some in (slice(begin, begin + at_once) for begin in range(0, len(rows), at_once)):
         timebox.require()
         completed, wanted = np.repeat(rows[some], len(tried), axis=0), np.repeat(answers[some], len(tried))

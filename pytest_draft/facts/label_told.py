@@ -150,13 +150,14 @@ class Sensitive:
     attributes: tuple[str, ...] = ()
     """What it is in the domain, as `Informed.columns` names it; empty for the label."""
     told: Told | None = None
-    """Of training rows, values that are right; of the label as in `LabelTold`. None where `not_told` says why."""
+    """Of training rows, values that are right; of the label as in `LabelTold`. None where that is not known."""
     others: Told | None = None
     """The same of a holdout, by the same guess; None without one."""
     guess: str | None = None
     predictor: str | None = None
     """`guess` and `predictor`: as in `LabelTold`."""
     not_told: str | None = None
+    """Why there is no `told`."""
 
 
 def lower_end(number: int, of: int) -> float:

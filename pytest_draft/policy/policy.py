@@ -23,7 +23,6 @@ from pytest_draft.policy.perfect_rows import RULE as PERFECT
 from pytest_draft.policy.reconstruction_error import RULE as ERROR
 from pytest_draft.policy.rule import Severity
 from pytest_draft.policy.rules import COMPARED, RULES, nameable, rule_of
-from pytest_draft.policy.sensitive_columns import RULE as SENSITIVE
 from pytest_draft.policy.waiver import Waiver
 
 Budgets = Mapping[str, Mapping[str, Any]]
@@ -184,7 +183,6 @@ def read_policy(path: Path, today: date | None = None) -> Policy:
         problems = [
             *_wrong_severities(content),
             *_missing_companions(content["rules"]),
-            *_nothing_sensitive(content),
             *_wrong_waivers(content, today or date.today()),
         ]
         slices, wrong = _slices(content, text, shown)
@@ -261,15 +259,6 @@ def _missing_companions(rules: Mapping[str, Any]) -> list[Problem]:
     beside = f"[rules.{ERROR.id}] or [rules.{PERFECT.id}]"
     problem = f"it is not applicable to private forests, nor to who knows all other rows: add {beside} beside it"
     return [(problem, ["rules", rule.id]) for rule in (DETERMINED, GIVEN_ALL_OTHER_ROWS) if rule.id in rules]
-
-
-def _nothing_sensitive(content: Mapping[str, Any]) -> list[Problem]:
-    """Return that a rule has no column to judge."""
-    if SENSITIVE.id not in content["rules"] or "sensitive" in content:
-        return []
-    return [
-        ('it judges the columns that the policy names: add, say, sensitive = ["diagnosis"]', ["rules", SENSITIVE.id])
-    ]
 
 
 def _wrong_severities(content: Mapping[str, Any]) -> list[Problem]:

@@ -10,25 +10,20 @@ from pytest_draft.facts.informed import cut_short
 from pytest_draft.facts.label_told import Sensitive, lower_end
 from pytest_draft.policy.given_all_other_rows import as_known
 from pytest_draft.policy.label_told import LEAST_PEOPLE, beyond, counting
-from pytest_draft.policy.remedies import smaller
-from pytest_draft.policy.rule import NOTHING, Key, NotApplicable, Outcome, Rule, Thresholds, combined
+from pytest_draft.policy.rule import Key, NotApplicable, Outcome, Rule, Thresholds, combined
 
 _KNOWN = "other columns and label"
 
 
 def check(examination: Examination, thresholds: Thresholds) -> Outcome:
     """Fail when a sensitive column is told of more people than could be told without their rows in the file."""
-    instead = f"{smaller(examination.artifact)}, and judge the new file"
     found = [
-        replace(
-            outcome,
-            sentence=f"{one.name}: {outcome.sentence}",
-            remedy=f"leave the column out of the model, or {instead}" if one.attributes else instead,
-        )
+        replace(outcome, sentence=f"{one.name}: {outcome.sentence}")
         for one in examination.sensitive
         for outcome in _outcomes(one, examination, thresholds)
     ]
-    return combined(found) if found else Outcome("inconclusive", "; ".join(examination.reasons) or NOTHING.sentence)
+    nothing = "; ".join(examination.reasons) or 'the policy names no such column: add, say, sensitive = ["diagnosis"]'
+    return combined(found) if found else Outcome("inconclusive", nothing)
 
 
 def _outcomes(one: Sensitive, examination: Examination, thresholds: Thresholds) -> Iterator[Outcome]:
@@ -83,5 +78,9 @@ RULE = Rule(
         "value that it can have completes the row, and trees that have seen the person answer as they learned it only "
         "for some values, often for one (Fredrikson et al., 2014; Yeom et al., 2018). What the other columns tell of "
         "anybody is no leak, and does not count."
+    ),
+    remedy=(
+        "leave the column out of the model, or retrain with fewer and smaller trees, so that more people share each "
+        "leaf, and judge the new file"
     ),
 )

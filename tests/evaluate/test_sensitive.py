@@ -13,7 +13,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
+from pytest_draft.errors import NotCoveredError
 from pytest_draft.evaluate import outsiders
+from pytest_draft.evaluate.sensitive import _values
 from pytest_draft.examine.flow import examine
 from pytest_draft.facts.case import Case
 from stripping import stripped
@@ -176,6 +178,20 @@ def test_other_kinds_of_models_are_measured_or_say_why_not(found):
     unsupervised = IsolationForest(5, random_state=0).fit(rows)
     (one,) = found(unsupervised, rows, labels, "ill").sensitive
     assert (one.told, one.not_told) == (None, "no labels are given to compare with")
+
+
+def test_too_many_values_that_are_no_numbers_are_not_known():
+    rows = np.arange(201, dtype=np.float32)[:, None]
+    with pytest.raises(NotCoveredError, match="more than 200 different values that are no numbers"):
+        _values(rows, np.zeros(1))
+    values, tried, numbers = _values(np.vstack([rows, [[np.nan]]]), np.full(1, 2.0))
+    assert len(tried) == len(numbers) == 102
+    assert np.abs(np.diff(numbers[:101])).max() <= 2.0
+    assert np.isnan(tried[-1])
+    assert values[-1] == numbers[-1]
+    values, tried, numbers = _values(np.array([[0, 1], [1, 0], [0, 1], [0, 0]], np.float32), np.zeros(2))
+    assert values.tolist() == [1, 2, 1, 0]
+    assert tried[numbers.astype(int)].tolist() == [[0, 0], [0, 1], [1, 0]]
 
 
 def test_what_is_not_known_in_time_is_said(found, monkeypatch):

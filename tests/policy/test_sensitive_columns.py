@@ -45,7 +45,6 @@ def test_a_column_fails_where_it_is_told_of_more_of_the_rest_than_allowed_and_an
         "ill: somebody who knows a person's other columns and label reads it of 90.0% of the people from the file, "
         "with certainty for 50.0%; without their rows, 70.0% can be told; limit: 79.9% (70.0% and 33 % of the rest)"
     )
-    assert failed.remedy.startswith("leave the column out of the model, or retrain")
     assert outcome(ILL, thresholds={"max_told_share": 0.7}).result == "passed"
 
 
@@ -57,7 +56,7 @@ def test_it_counts_where_it_is_surely_more_as_for_labels():
 def test_the_label_is_judged_as_what_features_tell():
     label = Sensitive("y", (), ILL.told)
     assert outcome(label).sentence.startswith("y: somebody who knows a person's features reads it of 90.0%")
-    assert outcome(label, thresholds=GIVEN).sentence == "there is nothing that this rule could judge"
+    assert outcome(label, thresholds=GIVEN).result == "inconclusive"  # it judges nothing
 
 
 @pytest.mark.parametrize(("told", "result"), [(104, "passed"), (105, "passed"), (145, "failed")])
@@ -78,7 +77,7 @@ def test_what_is_not_known_is_no_pass():
     assert (given.result, given.sentence.endswith("is not known: sums are not read")) == ("inconclusive", True)
     assert outcome(ILL, told=100, thresholds=GIVEN, not_informed="it may be more").result == "inconclusive"
     assert outcome(reasons=("refused",)) == Outcome("inconclusive", "refused")
-    assert outcome().result == "inconclusive"
+    assert outcome() == Outcome("inconclusive", 'the policy names no such column: add, say, sensitive = ["diagnosis"]')
 
 
 def test_a_failure_stays_one_whatever_is_in_doubt():
@@ -93,7 +92,6 @@ def test_given_all_other_rows_is_left_out_where_the_adversary_knows_them():
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
-        ("", "line 3: rules.sensitive-columns: it judges the columns that the policy names: add, say, sensitive ="),
         ("sensitive = []\n", "line 3: sensitive"),
         ('sensitive = ["a", "a"]\n', "line 3: sensitive"),
         ("sensitive = [3]\n", "line 3: sensitive.0"),
