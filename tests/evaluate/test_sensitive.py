@@ -175,7 +175,7 @@ def test_other_kinds_of_models_are_measured_or_say_why_not(found):
     boosted = GradientBoostingClassifier(n_estimators=20, max_depth=6, random_state=0).fit(rows, labels)
     (one,) = found(boosted, rows, labels, "ill").sensitive
     assert one.told.told >= one.told.without
-    unsupervised = IsolationForest(5, random_state=0).fit(rows)
+    unsupervised = IsolationForest(n_estimators=5, random_state=0).fit(rows)
     (one,) = found(unsupervised, rows, labels, "ill").sensitive
     assert (one.told, one.not_told) == (None, "no labels are given to compare with")
 
