@@ -31,6 +31,7 @@ from studies import (
     population_attack,
     reading,
     same_reports,
+    sensitive_columns,
     startup,
     timberstrike,
     verdicts,
@@ -71,6 +72,10 @@ STUDIES: Mapping[str, tuple[ModuleType, str]] = {
     ),
     "known-classes": (known_classes, "add what the installed libraries' estimators keep to the table of known classes"),
     "label-told": (label_told, "what files tell of labels and targets, beside what is told of other people"),
+    "sensitive-columns": (
+        sensitive_columns,
+        "what files tell of columns that a policy would name, of members and others",
+    ),
     "population-attack": (
         population_attack,
         "hardened files that pass, attacked by somebody with other people's rows",

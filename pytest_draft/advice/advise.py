@@ -277,6 +277,7 @@ def _case(owner: Owner, domain: str | os.PathLike[str] | None, memory: int | Non
         memory=memory,
         seed=seed,
         slices=policy.slices,
+        sensitive=policy.sensitive,
         by_class=policy.by_class,
         domain_sha256=policy.domain_sha256,
         found_rows_bits=policy.found_rows_bits,

@@ -23,11 +23,14 @@ from pytest_draft.timebox import TimeBox
 Model = Forest | RuleList
 
 ANSWER, COMMONEST, ALLOWED = "the model's answer", "what most leaves say", "what the leaves allow"
-RARE = "rare labels first"
-"""The guesses, by name. The last one is the label whose share is largest beside how frequent it is."""
+RARE, EACH = "rare labels first", "what each tree says"
+"""The guesses, by name. `RARE` is the label whose share is largest beside how frequent it is."""
 
 _ROUNDING = {False: 1e-9, True: 2e-6}
 """How far equal targets are apart at most, relative to the largest, by whether sums are in single precision."""
+
+_UNLIKELY = 0.01
+"""Added to shares, of which none is impossible."""
 
 _ANY = 1 << 30
 """Room for any number of draws."""
@@ -56,6 +59,28 @@ def guesses_of(model: Model, rows: Rows) -> dict[str, FloatArray]:
         scores[COMMONEST] = np.eye(answers.shape[2])[answers.argmax(axis=2)].sum(axis=0) + mean / 2
         scores[ALLOWED] = (answers > 0).sum(axis=0) + mean / 2
     return {name: score.argmax(axis=1).astype(np.float64) for name, score in scores.items()}
+
+
+def scores_of(model: Model, rows: Rows, answers: FloatArray) -> dict[str, FloatArray]:
+    """Return how well what the file says of each row fits its label or target, shape (n_rows,), by name.
+
+    Parameters
+    ----------
+    rows : ndarray of float32, shape (n_rows, n_columns)
+    answers : ndarray of float64, shape (n_rows,)
+        Labels, as indices into the model's classes, or targets.
+    """
+    said = _answers(model, rows)
+    if model.classes is not None:
+        share = said[:, np.arange(len(rows)), answers.astype(np.int64)]
+        scores = {ANSWER: np.log(share.mean(axis=0) + _UNLIKELY)}
+        each, same = np.log(share + _UNLIKELY).sum(axis=0), share > 0
+    else:
+        apart = np.abs(said[:, :, 0] - answers)
+        scale = max(float(apart.mean()), 1e-300)
+        scores = {ANSWER: -np.abs(said[:, :, 0].mean(axis=0) - answers) / scale}
+        each, same = -apart.sum(axis=0) / scale, apart <= rounding_of(answers, model)
+    return scores | ({EACH: each, ALLOWED: same.sum(axis=0).astype(np.float64)} if len(said) > 1 else {})
 
 
 def guesses_by_trees(answers: FloatArray) -> dict[str, FloatArray]:

@@ -69,7 +69,7 @@ def label_told(
         Where the classes in the file's leaves are not read, or the table has no targets.
     OutOfTimeError
     """
-    of_labels, answers = model.classes is not None, _answers(model, data)
+    of_labels, answers = model.classes is not None, answers_of(model, data)
     drawn, looked_at = _looked_at(model, answers, 1 if times is None else times.shape[1], seed)
     rows, labels, truth = data.rows[looked_at], data.labels[looked_at], answers[looked_at]
     timebox.require()
@@ -81,7 +81,7 @@ def label_told(
         guesses = {name: np.where(certain, allowed.argmax(axis=1), guess) for name, guess in guesses.items()}
     others = predicted(model, data.rows, answers, looked_at, seed, timebox) | _constants(answers, of_labels=of_labels)
     judge = _same if of_labels else _Near.of(model, answers)
-    by_file, by_others = (_Tried.of(tried, truth, drawn) for tried in (guesses, others))
+    by_file, by_others = (Tried.of(tried, truth, drawn) for tried in (guesses, others))
     (told, guess), (without, predictor) = by_file.best(judge), by_others.best(judge)
     certain = None if contradicted else certain
     parts = []
@@ -89,17 +89,17 @@ def label_told(
         inside = one.holds(rows, labels, data.columns) & (drawn | (one.label is not None))
         if inside.sum() >= LEAST_ROWS:
             if one.label is None:
-                parts.append(_figures(one.name, inside, told, without, certain))
+                parts.append(figures_of(one.name, inside, told, without, certain))
             else:
                 said, beside = by_file.best_on_class(one.label), by_others.best_on_class(one.label)
-                parts.append(_figures(one.name, inside, said, beside, certain, others=~inside, known=without))
+                parts.append(figures_of(one.name, inside, said, beside, certain, others=~inside, known=without))
     found = LabelTold(
         of="labels" if of_labels else "targets",
         rows=int(drawn.sum()),
         of_rows=data.n_rows,
         guess=guess,
         predictor=predictor,
-        told=_figures("", drawn, told, without, certain),
+        told=figures_of("", drawn, told, without, certain),
         parts=tuple(parts),
         exact_in_leaves=in_leaves,
         doubts=(_STRANGERS.format("labels" if of_labels else "targets"),) if contradicted else (),
@@ -108,7 +108,7 @@ def label_told(
         exact, exact_without = (one.best(judge.exactly)[0] for one in (by_file, by_others))
         highest = np.isin(looked_at, _highest(answers))
         told_exactly = int((exact & ~exact_without)[highest].sum())
-        exactly = _figures("", drawn, exact, exact_without)
+        exactly = figures_of("", drawn, exact, exact_without)
         found = replace(found, exact=exactly, highest=int(highest.sum()), highest_exact=told_exactly)
     if holdout is None or holdout.answers is None:
         return found
@@ -116,7 +116,7 @@ def label_told(
     return replace(found, holdout_rows=len(right), holdout_told=int(right.sum()))  # no verdict goes by that
 
 
-def _answers(model: Model, data: TrainingData) -> FloatArray:
+def answers_of(model: Model, data: TrainingData) -> FloatArray:
     """Return the true labels as numbers, or the targets."""
     if isinstance(model, Forest) and isinstance(model.observation, RowNumbers):
         raise NotCoveredError(f"what the leaves of its {model.kind} say of classes is not read")
@@ -194,7 +194,7 @@ class _Near:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Tried:
+class Tried:
     """Several guesses of each row. Its repr shows none."""
 
     names: tuple[str, ...]
@@ -205,7 +205,8 @@ class _Tried:
     """`truth` and `counted`, shape (n_rows,): the latter are the rows by which a guess is chosen."""
 
     @classmethod
-    def of(cls, tried: Mapping[str, FloatArray], truth: FloatArray, counted: BoolArray) -> _Tried:
+    def of(cls, tried: Mapping[str, FloatArray], truth: FloatArray, counted: BoolArray) -> Tried:
+        """Return guesses by their names; one number is the same guess of each row."""
         values = np.stack([np.broadcast_to(values, truth.shape) for values in tried.values()])
         return cls(tuple(tried), values, truth, counted)
 
@@ -222,7 +223,7 @@ class _Tried:
         return np.asarray(said[apart.argmax()])
 
 
-def _figures(
+def figures_of(
     name: str,
     inside: BoolArray,
     told: BoolArray,

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn import ensemble, tree
 from sklearn.base import BaseEstimator, clone
+from sklearn.linear_model import LinearRegression
 from threadpoolctl import threadpool_limits
 
 from pytest_draft.arrays import FloatArray, IntArray, Rows
@@ -36,7 +37,13 @@ _NOT_TAKEN = frozenset({"random_state", "n_jobs", "verbose", "warm_start", "oob_
 
 
 def predicted(
-    model: Model, rows: Rows, answers: FloatArray, looked_at: IntArray, seed: int, timebox: TimeBox
+    model: Model,
+    rows: Rows,
+    answers: FloatArray,
+    looked_at: IntArray,
+    seed: int,
+    timebox: TimeBox,
+    numbers: bool | None = None,
 ) -> dict[str, FloatArray]:
     """Return predictions for rows from other rows alone, shape (n_looked_at,), by name of the predictor.
 
@@ -48,6 +55,8 @@ def predicted(
     looked_at : ndarray of int64, shape (n_looked_at,)
     timebox : TimeBox
         A predictor that has not predicted all rows in time is left out.
+    numbers : bool or None
+        Whether answers are numbers, else codes, of something else than what the model tells; None of that.
 
     Raises
     ------
@@ -56,7 +65,7 @@ def predicted(
     """
     fold, order = folds_of(rows, answers, seed)
     found: dict[str, FloatArray] = {}
-    for name, estimator in _predictors(model, len(rows), seed):
+    for name, estimator in _predictors(model, len(rows), seed, numbers):
         predictions: dict[str, FloatArray] = {}
         random = np.random.default_rng([seed, 72])
         try:
@@ -100,12 +109,16 @@ def folds_of(rows: Rows, answers: FloatArray, seed: int) -> tuple[IntArray, IntA
     return fold, order
 
 
-def _predictors(model: Model, n_rows: int, seed: int) -> Iterator[tuple[str, BaseEstimator]]:
-    ending = "Regressor" if model.classes is None else "Classifier"
+def _predictors(model: Model, n_rows: int, seed: int, numbers: bool | None) -> Iterator[tuple[str, BaseEstimator]]:
+    ending = "Regressor" if (model.classes is None if numbers is None else numbers) else "Classifier"
     forest, boosting = (getattr(ensemble, f"{kind}{ending}") for kind in ("RandomForest", "HistGradientBoosting"))
     usual = forest(MOST_TREES, max_features="sqrt", random_state=seed, n_jobs=-1)
     yield "a forest, cross-validated", usual
-    if not isinstance(model, Forest):
+    if numbers is not None:
+        yield "a forest of large leaves, cross-validated", clone(usual).set_params(min_samples_leaf=10)
+    if numbers:
+        yield "a line, cross-validated", LinearRegression()
+    if not isinstance(model, Forest) or numbers is not None:
         return
     if isinstance(model.observation, BoostedSums):
         rounds = min(MOST_ROUNDS, model.n_trees // model.observation.n_scores)

@@ -17,11 +17,13 @@ from pytest_draft.evaluate.informed import KnownOthers
 from pytest_draft.evaluate.label_told import label_told
 from pytest_draft.evaluate.numeric import few_valued
 from pytest_draft.evaluate.proved import contradiction
+from pytest_draft.evaluate.sensitive import sensitive_told
 from pytest_draft.evaluate.significance import caveats
 from pytest_draft.examine.inputs import Inputs
-from pytest_draft.examine.limits import LABELS_SHARE
+from pytest_draft.examine.limits import LABELS_SHARE, SENSITIVE_SHARE
 from pytest_draft.examine.record import FlowRecord
 from pytest_draft.facts.identity import Identity
+from pytest_draft.facts.label_told import Sensitive
 from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.knowledge import known_occurrences, knows_occurrences
 from pytest_draft.timebox import TimeBox
@@ -31,6 +33,7 @@ def note_label_told(inputs: Inputs, record: FlowRecord) -> None:
     """Note what the file tells of labels or targets, which takes no reconstruction."""
     model, data = inputs.model, inputs.data
     if data is None or model.kind == "IsolationForest":  # which is trained on random targets
+        _note_sensitive(inputs, record)
         return
     box = record.limits.within(LABELS_SHARE)
     try:
@@ -45,7 +48,30 @@ def note_label_told(inputs: Inputs, record: FlowRecord) -> None:
         why = "the time ran out before it was known what the file tells of labels"
         record.facts = replace(record.facts, label_not_told=f"{why}: {record.limits.enough_for(LABELS_SHARE)}")
     record.limits.note_clock(box, "comparison of labels")
+    _note_sensitive(inputs, record)
     record.keep_known()
+
+
+def _note_sensitive(inputs: Inputs, record: FlowRecord) -> None:
+    """Note what the file tells of the columns that the policy names."""
+    data, model, case, labels = inputs.data, inputs.model, inputs.case, record.facts.label_told
+    for name, columns in inputs.sensitive.items():
+        box = record.limits.within(SENSITIVE_SHARE / len(inputs.sensitive))
+        found = Sensitive(name, not_told=record.facts.label_not_told or "no labels are given to compare with")
+        try:
+            if not columns and labels is not None:
+                found = Sensitive(name, (), labels.told, None, labels.guess, labels.predictor)
+            elif columns and data is not None and model.kind != "IsolationForest":
+                with record.clock("sensitive columns"):
+                    times = None if isinstance(model, RuleList) else _times(model, case.adversary, box)
+                    of = (name, columns, model, inputs.domain, data, inputs.holdout)
+                    found = sensitive_told(*of, times, case.seed, box)
+        except (NotCoveredError, OutOfTimeError) as error:
+            found = replace(
+                found, not_told=str(error) or f"the time ran out: {record.limits.enough_for(SENSITIVE_SHARE)}"
+            )
+        record.limits.note_clock(box, "comparison of sensitive columns")
+        record.facts = replace(record.facts, sensitive=(*record.facts.sensitive, found))
 
 
 def _times(forest: Forest, adversary: str, timebox: TimeBox) -> IntArray | None:

@@ -24,6 +24,7 @@ from pytest_draft.data import (
     Indicators,
     RawColumns,
     Repeats,
+    Table,
     TrainingData,
     holdout_of,
     raw_columns,
@@ -33,7 +34,17 @@ from pytest_draft.data import (
 )
 from pytest_draft.data.individuals import inliers, record_share
 from pytest_draft.domain import Domain
-from pytest_draft.errors import ArtifactError, DataError, LabelError, NotCoveredError, UsageError, listed, one_line
+from pytest_draft.errors import (
+    ArtifactError,
+    DataError,
+    LabelError,
+    NotCoveredError,
+    PolicyError,
+    UsageError,
+    listed,
+    nearest_of,
+    one_line,
+)
 from pytest_draft.evaluate.significance import rows_drawn
 from pytest_draft.evaluate.stripped_identity import with_draws
 from pytest_draft.examine.limits import SEEDS_SHARE, SMALL
@@ -84,6 +95,8 @@ class Inputs:
     granted: tuple[str, ...]
     """What the file's transformers reveal to the adversary, in words."""
     slices: tuple[Slice, ...]
+    sensitive: dict[str, tuple[int, ...]]
+    """The columns that each sensitive one of the policy has become; none of the label."""
     knowledge: Knowledge | None
     """The adversary's side knowledge: the one way by which training data enter the attack."""
     holdout: Holdout | None
@@ -299,6 +312,7 @@ def complete(opened: Opened, case: Case, record: FlowRecord) -> Inputs:
         encoder=artifact.encoder,
         granted=granted,
         slices=slices,
+        sensitive=_sensitive(opened, case, domain),
         knowledge=knowledge,
         holdout=holdout,
         timebox=record.limits.total,
@@ -326,6 +340,27 @@ def _sliced(
         for one in case.slices
     ]
     return (*named, *(by_class(model.classes) if case.by_class else ()))
+
+
+def _sensitive(opened: Opened, case: Case, domain: Domain) -> dict[str, tuple[int, ...]]:
+    """Return the columns behind each name, which is a raw column's, an attribute's, a column's, or the label's."""
+    known: dict[str, tuple[int, ...]] = {case.target or "y": ()}
+    if isinstance(opened.given, Table) and case.target is None and opened.data is not None:
+        known = dict.fromkeys({*known, *opened.given.names} - {*opened.data.unused, *opened.data.renamed}, ())
+    known |= {name: domain.attributes[domain.attribute_of_column[i]].columns for i, name in enumerate(domain.columns)}
+    known |= {attribute.name: attribute.columns for attribute in domain.attributes}
+    if (encoder := opened.artifact.encoder) is not None:
+        made = {
+            one: [i for i, column in enumerate(encoder.columns) if one in column.sources] for one in encoder.sources
+        }
+        known |= {encoder.name(source): tuple(columns) for source, columns in made.items()}
+    for name in case.sensitive:
+        if name not in known:
+            raise PolicyError(
+                f"the policy's sensitive column {one_line(name)!r} is none that the model sees, nor its label: write "
+                f"it as the table does, or leave it out{nearest_of(name, known)}"
+            )
+    return {name: known[name] for name in case.sensitive}
 
 
 def _granted(case: Case, model: Forest | RuleList, data: TrainingData | None, domain: Domain) -> Knowledge | None:

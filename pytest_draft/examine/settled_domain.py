@@ -100,7 +100,8 @@ def _written_once(
     if isinstance(model, RuleList) or (model.splitter == "random" and is_numeric(domain)):
         return settled
     known = Adversary.parse(case.adversary).columns
-    named = {column for one in case.slices for column in one.columns} | set(() if isinstance(known, int) else known)
+    named = {*case.sensitive, *(column for one in case.slices for column in one.columns)}
+    named |= set(() if isinstance(known, int) else known)
     repeats, domain = Repeats.of(domain, data.rows, named, record.limits.total)
     if not repeats.repeats:
         return settled

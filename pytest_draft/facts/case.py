@@ -69,6 +69,8 @@ class Case:
     """Whether to go on with the attack, and with all that is measured, once the verdict is certain."""
     slices: tuple[Slice, ...] = ()
     """Rows that the policy names, to be measured by themselves."""
+    sensitive: tuple[str, ...] = ()
+    """Raw columns, or the label's, of which it is to be known what the file tells."""
     by_class: bool = False
     """Whether the rows of each class are, too."""
     domain_sha256: str | None = None

@@ -13,7 +13,7 @@ from pytest_draft.facts.entropy import Entropy
 from pytest_draft.facts.files import ArtifactFacts, DataFacts, DomainFacts
 from pytest_draft.facts.findings import Findings
 from pytest_draft.facts.informed import Informed
-from pytest_draft.facts.label_told import LabelTold
+from pytest_draft.facts.label_told import LabelTold, Sensitive
 from pytest_draft.facts.status import SOLVER_STATUSES, SolverStatus
 
 EVERY_RULE = "every rule"
@@ -71,6 +71,8 @@ class Examination:
     """What the file tells of labels or targets; None where that was not found out."""
     label_not_told: str | None = None
     """Why there is no `label_told`; None where there is, or other reasons say it."""
+    sensitive: tuple[Sensitive, ...] = ()
+    """What the file tells of the columns that the policy names as sensitive."""
     decided_by: str | None = None
     """The rule whose failure, or `EVERY_RULE` whose passes, ended it early; None where it ran to its end."""
     decided_after: float | None = None
@@ -88,6 +90,12 @@ class Examination:
         if not set(self.shortfalls) <= set(self.reasons):
             raise ValueError("a shortfall that is no reason")
         require_not_negative(residual=self.residual, reproduced_trees=self.reproduced_trees, seconds=self.seconds)
+
+    @property
+    def most_told(self) -> Sensitive | None:
+        """The column that the policy names to which the file adds most; None where none is known."""
+        known = {one.told.share - one.told.share_without: one for one in self.sensitive if one.told and one.attributes}
+        return known[max(known)] if known else None
 
     @property
     def doubts(self) -> tuple[str, ...]:

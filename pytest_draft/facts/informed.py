@@ -10,7 +10,7 @@ numeric one to within a tolerance. A row is told or near if all of its unknown v
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from pytest_draft.facts.checks import require_not_negative, require_rising, require_shares
@@ -194,6 +194,11 @@ class Informed:
             require_rising(exact_without_file=self.exact_numeric_without_file, exact_numeric=self.exact_numeric)
         if self.row_errors is not None and len(self.row_errors) != 101:
             raise ValueError(f"{len(self.row_errors)} quantiles, not 101")
+
+    def column(self, attributes: Collection[str]) -> InformedColumn | None:
+        """Return the column to which the file adds most, of those of some attributes; None where there is none."""
+        found = [one for one in self.columns if one.name in attributes]
+        return max(found, key=lambda one: one.near - one.near_without_file, default=None)
 
     @property
     def of_split_half(self) -> float:

@@ -141,6 +141,25 @@ class LabelTold:
         require_rising(holdout_told=self.holdout_told, holdout_rows=self.holdout_rows)
 
 
+@dataclass(frozen=True)
+class Sensitive:
+    """What somebody reads of a column that a policy names, who knows all others and the label, and has the file."""
+
+    name: str
+    """As the policy writes it."""
+    attributes: tuple[str, ...] = ()
+    """What it is in the domain, as `Informed.columns` names it; empty for the label."""
+    told: Told | None = None
+    """Of training rows, values that are right; of the label as in `LabelTold`. None where that is not known."""
+    others: Told | None = None
+    """The same of a holdout, by the same guess; None without one."""
+    guess: str | None = None
+    predictor: str | None = None
+    """`guess` and `predictor`: as in `LabelTold`."""
+    not_told: str | None = None
+    """Why there is no `told`."""
+
+
 def lower_end(number: int, of: int) -> float:
     """Return the lower end of the 95 % interval of a share; 0 where it is of none."""
     return interval(number, of)[0]

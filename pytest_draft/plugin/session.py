@@ -150,6 +150,7 @@ class GateSession:
             attack=attack,
             full=settings.full,
             slices=policy.slices,
+            sensitive=policy.sensitive,
             by_class=policy.by_class,
             domain_sha256=policy.domain_sha256,
             found_rows_bits=policy.found_rows_bits,

@@ -49,11 +49,10 @@ def _outcomes(found: LabelTold, thresholds: Thresholds) -> Iterator[Outcome]:
             elif not part.name and found.of == "labels":
                 yield Outcome("passed", shown)
         if (share := thresholds.get("max_told_share")) is not None:
-            counts = _counts(part, thresholds["least_difference"])
+            counts = counting(part, thresholds["least_difference"])
             if counts or not part.name:  # of a part only a failure is said
                 what, near = found.of[:-1], " to within 1 % of the range" if found.exact else ""
-                certain = "" if part.certain is None else f", with certainty for {part.share_certain:.1%}"
-                yield _beyond(part, f"the {what}{near}", of, found, share, counts, certain)
+                yield beyond(part, f"the {what}{near}", of, found, share, counts)
 
 
 def _exactly(found: LabelTold, thresholds: Thresholds) -> Iterator[Outcome]:
@@ -63,7 +62,7 @@ def _exactly(found: LabelTold, thresholds: Thresholds) -> Iterator[Outcome]:
             yield Outcome("inconclusive", "it is not known of how many people the file tells the target exactly")
         else:
             surely = exact.gained >= LEAST_PEOPLE and exact.least_beyond > share
-            yield _beyond(exact, "the target", "the people exactly", found, share, surely, "")
+            yield beyond(exact, "the target", "the people exactly", found, share, surely)
     if (most := thresholds.get("max_highest_targets")) is not None:
         if found.highest is None or told is None:
             yield Outcome("inconclusive", "it is not known whether the file tells the highest targets")
@@ -73,19 +72,22 @@ def _exactly(found: LabelTold, thresholds: Thresholds) -> Iterator[Outcome]:
             yield Bar(most, f"limit: {most}").judge(told, shown)
 
 
-def _counts(part: Told, least: float) -> bool:
+def counting(part: Told, least: float) -> bool:
     """Return whether what is told of a part is surely more than without the file."""
     if part.others:
         return part.gained >= LEAST_ROWS and part.least_difference > least
     return part.least_difference > least or (part.gained >= LEAST_PEOPLE and part.least_beyond > _SURELY)
 
 
-def _beyond(part: Told, what: str, of: str, found: LabelTold, share: float, counts: bool, certain: str) -> Outcome:
+def beyond(
+    part: Told, what: str, of: str, found: LabelTold, share: float, counts: bool, known: str = "features"
+) -> Outcome:
     """Judge a share beside that without the file: so much of the rest is allowed, and more where it is not sure."""
     sampled = f" (tried on {part.rows:,} of {found.of_rows:,}, drawn at random)" * (found.rows < found.of_rows)
+    certain = "" if part.certain is None else f", with certainty for {part.share_certain:.1%}"
     alarms = [f" (wrongly: {one:.1%} of the others)" for one in part.both_alarms] or ["", ""]
     shown = (
-        f"somebody who knows a person's features reads {what} of {part.share:.1%} of {of}{alarms[0]} from the file"
+        f"somebody who knows a person's {known} reads {what} of {part.share:.1%} of {of}{alarms[0]} from the file"
         f"{certain}{sampled}; without their rows, {part.share_without:.1%}{alarms[1]} can be told"
     )
     least, less = part.reached_without, "less what is wrong, " if part.others else ""

@@ -55,6 +55,8 @@ class Policy:
     """How much worse than in an earlier report a metric may be, where one is given."""
     slices: tuple[Slice, ...] = ()
     """Rows that thresholds are held against by themselves, besides all rows."""
+    sensitive: tuple[str, ...] = ()
+    """Columns, or the label's, of which it is to be known what files tell."""
     by_class: bool = False
     """Whether they are held against the rows of each class, too."""
     domain_sha256: str | None = None
@@ -203,6 +205,7 @@ def read_policy(path: Path, today: date | None = None) -> Policy:
         ),
         compare=content.get("compare", {}),
         slices=tuple(slices),
+        sensitive=tuple(content.get("sensitive", ())),
         by_class=content.get("by_class", False),
         domain_sha256=content.get("domain_sha256"),
         found_rows_bits=content.get("found_rows_bits", 40.0),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from pytest_draft.foreign_text import harmless, harmless_values
@@ -30,7 +30,9 @@ _SPECIAL = re.compile(r"[\\`*_{}\[\]#~@$^!=+]|:(?=\S)|(?<=www)\.", re.IGNORECASE
 def render(report: Report) -> str:
     """Return the Markdown of a report."""
     parts = [*_verdicts(report), *_decided(report), *_undecided(report), *_what_to_do(report), *_checks(report)]
-    parts += [*_measured(report), *_slices(report), *_waivers(report), *_not_run(report)]
+    parts += [*_measured(report)]
+    parts += [*_by_model(report, "Slices", tables.slices), *_by_model(report, "Sensitive columns", tables.sensitive)]
+    parts += [*_waivers(report), *_not_run(report)]
     parts += [*_judged(report), *_details(report)]
     return "\n".join(parts) + "\n"
 
@@ -140,15 +142,15 @@ def _about(result: Result) -> list[str]:
     return [*sentences.about(result), *anybody, *([columns] if columns else [])]
 
 
-def _slices(report: Report) -> Iterator[str]:
-    found = [(result, tables.slices(result)) for result in report["results"]]
+def _by_model(report: Report, title: str, of: Callable[[Result], tables.Table]) -> Iterator[str]:
+    found = [(result, of(result)) for result in report["results"]]
     rows = [
         tuple(map(escaped, (result["artifact"]["path"], result["adversary"], *(cell or "-" for cell in cells))))
         for result, table in found
         for cells in table.rows
     ]
     if rows:
-        yield from _table("Slices", ("Model", "Adversary", *found[0][1].headings), rows, "slices")
+        yield from _table(title, ("Model", "Adversary", *found[0][1].headings), rows, title.lower())
 
 
 def _waivers(report: Report) -> Iterator[str]:

@@ -12,6 +12,7 @@ from typing import Any
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.figures import TOLERANCE, Baseline
 from pytest_draft.facts.findings import Findings
+from pytest_draft.facts.label_told import Sensitive
 from pytest_draft.facts.structure import AT_LEAST, StructureFacts
 from pytest_draft.policy import perfect_rows, reconstruction_error
 from pytest_draft.policy.policy import Policy
@@ -118,6 +119,7 @@ def result_of(examination: Examination, checks: Iterable[Check], policy: Policy,
         "ambiguity": _ambiguity(examination.findings),
         "given_all_other_rows": None if examination.informed is None else asdict(examination.informed),
         "label_told": None if examination.label_told is None else asdict(examination.label_told),
+        "sensitive": [_sensitive(examination, one) for one in examination.sensitive],
         "column_figures": [] if examination.findings is None else [asdict(one) for one in examination.findings.columns],
         "row_errors": _row_errors(examination),
         "slices": _slices(examination),
@@ -235,6 +237,12 @@ def _drawn(baseline: Baseline) -> dict[str, Any]:
     """Return how often a baseline was drawn, and between what its draws lay."""
     kept = asdict(baseline)
     return {name: kept[name] for name in ("draws", "rows", "error_range", "perfect_range")}
+
+
+def _sensitive(examination: Examination, one: Sensitive) -> dict[str, Any]:
+    """Return what is told of a sensitive column, and what of it to somebody who knows all other rows."""
+    given_others = None if examination.informed is None else examination.informed.column(one.attributes)
+    return {**asdict(one), "given_all_other_rows": None if given_others is None else asdict(given_others)}
 
 
 def _baselines(examination: Examination) -> dict[str, Any]:

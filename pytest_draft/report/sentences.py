@@ -357,7 +357,8 @@ def about(result: Result) -> list[str]:
         are, them = ("is", "it") if metrics["certain_rows"] == 1 else ("are", "them")
         why = f"every dataset of the stated domain that is consistent with the file contains {them}"
         sentences.append(f"{at_least}{counted(metrics['certain_rows'], 'row')} {are} certain: {why}.")
-    return [*sentences, *(f"{begun(part)}." for part in (*of_whole_rows(metrics), of_labels(result)) if part)]
+    more = (*of_whole_rows(metrics), of_labels(result), *of_sensitive(result))
+    return [*sentences, *(f"{begun(part)}." for part in more if part)]
 
 
 def figures(result: Result) -> list[str]:
@@ -365,6 +366,7 @@ def figures(result: Result) -> list[str]:
     metrics = result["metrics"]
     told = [
         of_labels(result),
+        *of_sensitive(result),
         of_raw_columns(result),
         of_numbers(result),
         of_proofs(result),
@@ -444,6 +446,23 @@ def of_labels(result: Result) -> str | None:
         f"whoever knows a person's features reads the {what} of {share(metrics['label_told'])} of the people from the "
         f"file{rest}; without their rows in it {share(metrics['label_told_without_rows'])} can be told{others}"
     )
+
+
+def of_sensitive(result: Result) -> list[str]:
+    """Say of how many people the file tells each column that the policy names."""
+    found = []
+    for one in result.get("sensitive", ()):
+        told, others = one["told"], one["others"]
+        if told is None:
+            found.append(f"what the file tells of {one['name']} is not known: {one['not_told']}")
+        elif one["attributes"]:
+            holdout = f" (of the holdout's people: {share(others['told'] / others['rows'])})" if others else ""
+            found.append(
+                f"whoever knows a person's other columns and label reads {one['name']} of "
+                f"{share(told['told'] / told['rows'])} of the people from the file{holdout}; without their rows in it "
+                f"{share(told['without'] / told['rows'])} can be told"
+            )
+    return found
 
 
 def of_raw_columns(result: Result) -> str | None:

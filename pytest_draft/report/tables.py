@@ -64,6 +64,23 @@ def slices(result: Result) -> Table:
     return Table(("Slice", "Rows", "Error", "Split-half error", "Perfect rows", "Singled out"), rows)
 
 
+def sensitive(result: Result) -> Table:
+    """Return what is told of the columns that the policy names, of people in the data and of others."""
+    rows = []
+    for one in result.get("sensitive", ()):
+        shares = [
+            "not measured" if found is None or found[key] is None else share(found[key] / found["rows"])
+            for found, keys in ((one["told"], ("told", "without", "certain")), (one["others"], ("told", "without")))
+            for key in keys
+        ]
+        given = one["given_all_other_rows"]
+        shares += ["-" if given is None else share(given[key]) for key in ("told", "near", "near_without_file")]
+        rows.append((one["name"], *shares))
+    others = ("Of others, from the file", "Of others, without")
+    given_others = ("Given all other rows: proved", "guessed right", "without the file")
+    return Table(("Column", "Read from the file", "Without", "For certain", *others, *given_others), rows)
+
+
 def parts(result: Result) -> Table:
     """Return what the best possible guess gets of each part, by all datasets that explain the file."""
     rows = [

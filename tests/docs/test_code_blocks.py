@@ -45,7 +45,7 @@ RUN_BELOW = {
     "how-to/hardening": {"sh": 1, "python": 1},
     "how-to/own-tests": {"python": 2},
     "how-to/pipelines": {"sh": 1, "python": 2},
-    "how-to/policies": {"bash": 1, "toml": 4},
+    "how-to/policies": {"bash": 1, "toml": 5},
     "how-to/private-forests": {"python": 1, "bash": 1},
     "how-to/signing": {"sh": 2},
     "how-to/registry": {"bash": 1, "toml": 1, "yaml": 1},
@@ -309,16 +309,18 @@ def test_the_private_forest_is_trained_and_judged_as_it_stands(pytester, blocks)
 
 
 def test_the_policy_and_what_can_be_added_to_it_are_valid(tmp_path, blocks):
-    policy, *additions = blocks("how-to/policies", "toml")
+    policy, slices, sensitive, *additions = blocks("how-to/policies", "toml")
     path = tmp_path / "policy.toml"
     path.write_text(policy, encoding="utf-8")
     assert len(read_policy(path).rules) == 3
     first = next(number for number, line in enumerate(policy.splitlines()) if line.startswith("[rules."))
     head, rules = policy.splitlines()[:first], policy.splitlines()[first:]
-    slices = additions[0]
-    path.write_text("\n".join([*head, slices, *rules, "[rules.seeds-published]", *additions[1:]]), encoding="utf-8")
+    named, rule = sensitive.split("\n\n", 1)
+    written = [*head, named, slices, *rules, rule, "[rules.seeds-published]", *additions]
+    path.write_text("\n".join(written), encoding="utf-8")
     read_of = read_policy(path, date(2026, 12, 1))
     assert [one.name for one in read_of.slices] == ["people with the rare condition"]
+    assert read_of.sensitive == ("diagnosis", "income")
     assert (read_of.by_class, read_of.severities["seeds-published"]) == (True, "error")
     assert [waiver.rule for waiver in read_of.waivers] == ["perfect-rows"]
 

@@ -273,7 +273,9 @@ def test_a_rule_on_the_artifact_says_what_to_do_and_one_on_findings_leaves_that_
     assert RULES[rule].needs in (Findings, ArtifactFacts, Entropy, Examination)
     given_others = ("determined-rows", "given-all-other-rows")
     assert RULES[rule].remedy or RULES[rule].needs is Findings or rule in given_others
-    assert RULES[rule].attack == (RULES[rule].needs is Findings or rule in ("certain-rows", *given_others))
+    assert RULES[rule].attack == (
+        RULES[rule].needs is Findings or rule in ("certain-rows", "sensitive-columns", *given_others)
+    )
 
 
 def entropy(ratio: Between, row: Between) -> Entropy:
