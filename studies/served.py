@@ -19,8 +19,9 @@ import joblib
 import numpy as np
 import pandas as pd
 
-from pytest_draft import isolation
+from pytest_draft.examine.flow import examine
 from pytest_draft.facts.case import Case
+from pytest_draft.facts.examination import EVERY_RULE, Examination
 from pytest_draft.facts.findings import Measure
 from pytest_draft.hardening.model import hardened
 from pytest_draft.policy.ideal import DEVIATIONS, by_error, by_rows
@@ -30,6 +31,16 @@ from studies.verdicts import FORESTS, LABEL, TABLES, piped, table_of
 
 _KINDS = ("5 x depth 2", "20 x depth 4", "100 x min leaf 50", "tree of depth 5")
 _SECONDS = 3_600.0
+
+
+class _Alone:
+    """Asks for no judgement beside the one of whoever may only ask, and ends none early."""
+
+    def decided(self, examination: Examination) -> str | None:
+        return EVERY_RULE
+
+    def promises(self, examination: Examination) -> bool:
+        return False
 
 
 def table_in(name: str, folder: Path | None) -> pd.DataFrame:
@@ -55,9 +66,9 @@ def cell(table: str, forest: str, seed: int, rows: int, effort: float, folder: s
         joblib.dump(model, file)
         joblib.dump(hardened(model, "counts")[0], copy)
         case = Case(str(file), str(data), LABEL, adversary="served", seconds=_SECONDS, effort=effort, full=True)
-        asked = isolation.run(case)[0]
+        asked = examine(case, enough=_Alone())[0]
         attacks = [
-            isolation.run(replace(case, artifact=str(copy), adversary="artifact", seed=seed, effort=4 * effort))[0]
+            examine(replace(case, artifact=str(copy), adversary="artifact", seed=seed, effort=4 * effort))[0]
             for seed in (1, 2)
         ]
     found = [one.findings.whole for one in attacks if one.findings is not None]

@@ -188,7 +188,11 @@ def open_files(case: Case, given: object, record: FlowRecord, *, search: bool = 
     in_file, adversary = artifact, Adversary.parse(case.adversary)
     if adversary.served:
         artifact = as_answered(artifact, labels=adversary.name != "served")
-        record.note(*([f"it is judged by {artifact.beyond}: whoever asks gets no further"] if artifact.beyond else []))
+        record.note(
+            "the adversary may only ask the model: *the file* is here a perfect copy of it, made of its answers"
+            if artifact.beyond is None
+            else f"the adversary may only ask the model, which is judged by {artifact.beyond}: so it gets no further"
+        )
     artifact, sought = _with_seeds(artifact, case, record)
     facts = _artifact_facts(case, artifact, sought)
     record.facts = replace(record.facts, artifact=facts)
