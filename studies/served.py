@@ -49,7 +49,9 @@ def table_in(name: str, folder: Path | None) -> pd.DataFrame:
     return pd.read_csv(f"{path}.csv").rename(columns={label: LABEL}) if is_file else table_of(name, folder)
 
 
-def cell(table: str, forest: str, seed: int, rows: int, effort: float, folder: str | None) -> dict[str, Plain]:
+def cell(
+    table: str, forest: str, seed: int, rows: int, effort: float, folder: str | None, moved: bool
+) -> dict[str, Plain]:
     """Return limits of one forest, and the most that attacks on its stripped copy have got; aggregates only."""
     people = table_in(table, None if folder is None else Path(folder))
     people = people.sample(min(rows, len(people)), random_state=seed)
@@ -63,8 +65,9 @@ def cell(table: str, forest: str, seed: int, rows: int, effort: float, folder: s
         file, copy, data = (Path(scratch) / name for name in ("model.joblib", "copy.joblib", "train.csv"))
         model.fit(features, people[LABEL])
         people.to_csv(data, index=False)
-        joblib.dump(model, file)
-        joblib.dump(hardened(model, "counts")[0], copy)
+        given = features if moved else None
+        joblib.dump(hardened(model, "counts", given)[0] if moved else model, file)
+        joblib.dump(hardened(model, "counts", given)[0], copy)
         case = Case(str(file), str(data), LABEL, adversary="served", seconds=_SECONDS, effort=effort, full=True)
         asked = examine(case, enough=_Alone())[0]
         attacks = [
@@ -114,6 +117,9 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--forests", nargs="+", default=list(_KINDS), choices=list(FORESTS), metavar="FOREST")
     command.add_argument("--rows", type=int, default=150, help="rows drawn at random")
     command.add_argument("--effort", type=float, default=3.0, help="of the judgement; each attack has four times that")
+    command.add_argument(
+        "--moved", action="store_true", help="serve what harden --data writes: no answers to missing values by counts"
+    )
     add_seeds(command, [0])
     add_cells(command)
 
@@ -121,7 +127,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def command(a: argparse.Namespace) -> int:
     """Run this study, and return how many limits were passed."""
     each: list[dict[str, Any]] = [
-        {"table": table, "forest": forest, "seed": seed, "rows": a.rows, "effort": a.effort}
+        {"table": table, "forest": forest, "seed": seed, "rows": a.rows, "effort": a.effort, "moved": a.moved}
         for table, forest, seed in product(a.tables, a.forests, a.seeds)
     ]
     folder = None if a.datasets is None else str(a.datasets)

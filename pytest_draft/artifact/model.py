@@ -348,7 +348,7 @@ def as_answered(artifact: Artifact, *, labels: bool = False) -> Artifact:
         Whether it answers labels alone, of which an exact copy of probabilities tells no less.
     """
     copy = copied(artifact.model) if isinstance(artifact.model, Forest) else None
-    beyond = "probabilities, and it answers labels" if labels and artifact.model.classes is not None else None
+    beyond = "probabilities, where it answers labels alone" if labels and artifact.model.classes is not None else None
     if copy is None:
         beyond = f"more than its answers: all that the file holds of its {artifact.model.kind}"
     categories = tuple(one for one in artifact.contents.arrays if one.categories)

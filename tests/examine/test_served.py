@@ -154,11 +154,11 @@ def test_of_labels_a_copy_of_probabilities_is_judged_which_can_only_pass(judged)
     )
     _, by_shares = judged(model, policy=policy)
     found, by_labels = judged(model, "served+labels", policy=policy)
-    assert found.artifact.beyond == "probabilities, and it answers labels"
+    assert found.artifact.beyond == "probabilities, where it answers labels alone"
     assert by_shares["label-told"].result == "failed"
     for rule, check in by_shares.items():
         assert by_labels[rule].result == ("inconclusive" if check.result == "failed" else check.result)
-    assert "but that is by probabilities, and it answers labels" in by_labels["label-told"].sentence
+    assert "but that is by probabilities, where it answers labels alone" in by_labels["label-told"].sentence
     numbers, _ = judged(MODELS["numbers"], "served+labels")
     assert numbers.artifact.beyond is None  # it answers numbers either way
 
