@@ -32,6 +32,7 @@ from studies import (
     reading,
     same_reports,
     sensitive_columns,
+    served,
     startup,
     timberstrike,
     verdicts,
@@ -81,6 +82,7 @@ STUDIES: Mapping[str, tuple[ModuleType, str]] = {
         "hardened files that pass, attacked by somebody with other people's rows",
     ),
     "other-people": (other_people, "files that pass, held against other people's rows that are made to fit them"),
+    "served": (served, "limits for somebody who may only ask a model, beside attacks on copies without counts"),
     "invariances": (invariances, "whether a verdict becomes milder where only the writing changes"),
     "hunt": (hunt, "judge drawn triples, and what passes by all that could contradict it"),
 }

@@ -221,7 +221,7 @@ def answered(setting: Setting, folder: Path | None, workers: int = 1) -> Answer:
     seed = setting.seed if setting.level == "plain" else secret
     features = table.drop(columns=LABEL)
     is_regression = setting.table in REGRESSION or setting.table.endswith(PACKAGED_REGRESSION)
-    model = _piped(kinds[is_regression](**parameters, **drawn, random_state=seed), features)
+    model = piped(kinds[is_regression](**parameters, **drawn, random_state=seed), features)
     with tempfile.TemporaryDirectory() as scratch, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         artifact, data = Path(scratch) / "model.joblib", Path(scratch) / "train.csv"
@@ -245,7 +245,7 @@ def answered(setting: Setting, folder: Path | None, workers: int = 1) -> Answer:
         return _answer(setting, examination, weaker, time.monotonic() - since)
 
 
-def _piped(estimator: Any, features: pd.DataFrame) -> Any:
+def piped(estimator: Any, features: pd.DataFrame) -> Any:
     """Return what people train on categories and gaps: imputers, a scaler and a one-hot encoder before a forest."""
     numbers = features.select_dtypes("number").columns.tolist()
     if len(numbers) == features.shape[1] and not features.isna().to_numpy().any():

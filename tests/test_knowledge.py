@@ -54,6 +54,8 @@ def granted(text: str, n_rows: int = 20, seed: int = 0, n_samples: int | None = 
         ("artifact+informed", Adversary("artifact", informed=True)),
         ("artifact+informed+columns:job", Adversary("artifact", columns=("job",), informed=True)),
         ("artifact+n-unknown", Adversary("artifact", size_unknown=True)),
+        ("served+labels+rows:2", Adversary("served+labels", rows=2)),
+        ("served+n-unknown", Adversary("served", size_unknown=True)),
     ],
 )
 def test_an_adversary_is_understood(text, expected):
@@ -65,8 +67,8 @@ def test_an_adversary_is_understood(text, expected):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "unknown adversary ''; known are: artifact, published"),
-        ("nobody+rows:3", "unknown adversary 'nobody'; known are: artifact, published"),
+        ("", "unknown adversary ''; known are: artifact, published, served, served+labels"),
+        ("nobody+rows:3", "unknown adversary 'nobody'; known are: artifact, published, served, served+labels"),
         ("artifact+everything", "unknown side knowledge 'everything'; known are: columns:NAME"),
         ("artifact+", "unknown side knowledge ''"),
         ("artifact+n-unknown+rows:3", "who knows rows or columns knows the number of rows"),
@@ -212,6 +214,9 @@ def test_no_value_is_in_a_repr():
         ("published", ()),
         ("artifact+n-unknown", ()),
         ("published+columns:a,b", ("published",)),
+        ("served", ()),
+        ("served+columns:a", ("served",)),
+        ("served+labels+columns:a+rows:2", ("served+labels", "served+labels+columns:a", "served+labels+rows:2")),
         ("artifact+columns:1", ("artifact", "published+columns:1")),
         ("artifact+rows:2.5%", ("artifact", "published+rows:2.5%")),
         (

@@ -17,7 +17,7 @@ from pytest_draft.artifact.boosters import READERS
 from pytest_draft.artifact.budget import Budget
 from pytest_draft.artifact.encoder import Encoder
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.forest.observations import BoostedSums
+from pytest_draft.artifact.forest.observations import Answers, BoostedSums
 from pytest_draft.artifact.objects import Object, with_article
 from pytest_draft.artifact.origin import ORIGINAL, Origin
 from pytest_draft.artifact.places import FoundModel, models_in
@@ -29,6 +29,7 @@ from pytest_draft.artifact.rules.greedy import GREEDY, greedy_rule_list
 from pytest_draft.artifact.rules.rule_list import RuleList
 from pytest_draft.artifact.sklearn.declared_privacy import REPLAYED
 from pytest_draft.artifact.sklearn.estimators import ForestReader
+from pytest_draft.artifact.sklearn.outputs import copied
 from pytest_draft.artifact.sklearn.pipeline import with_transformers
 from pytest_draft.artifact.world.account import NO_ACCOUNT, Account, account_of
 from pytest_draft.artifact.world.contents import NOTHING, Contents, contents_of
@@ -70,6 +71,8 @@ class View:
     """One line on which file of a release is judged, and what becomes of the others; None of a file by itself."""
     beside: tuple[Member, ...] = field(default=(), repr=False)
     """Of a release of several files: those that are no model and no objects that could be read."""
+    beyond: str | None = None
+    """What is judged that an adversary does not have, who gets no further for that; None for nothing."""
 
     def with_file(self, name: str, other: View) -> View:
         """Return it with what stands in another file of its release, in which no model was found."""
@@ -334,6 +337,32 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}{'s' if number != 1 else ''}"
 
 
+def as_answered(artifact: Artifact, *, labels: bool = False) -> Artifact:
+    """Return a file as somebody has it who may only ask its model: what a perfect copy holds, which is found by asking.
+
+    Nothing of what stands beside the model, but values that its encoders know: a model answers otherwise to others.
+
+    Parameters
+    ----------
+    labels : bool
+        Whether it answers labels alone, of which an exact copy of probabilities tells no less.
+    """
+    copy = copied(artifact.model) if isinstance(artifact.model, Forest) else None
+    beyond = "probabilities, where it answers labels alone" if labels and artifact.model.classes is not None else None
+    if copy is None:
+        beyond = f"more than its answers: all that the file holds of its {artifact.model.kind}"
+    categories = tuple(one for one in artifact.contents.arrays if one.categories)
+    return replace(
+        artifact,
+        model=artifact.model if copy is None else copy,
+        not_read=(),
+        contents=replace(artifact.contents, arrays=categories, opaque=(), names=()),
+        account=NO_ACCOUNT,
+        beside=(),
+        beyond=beyond,
+    )
+
+
 def published(artifact: Artifact) -> Published:
     """Return what a file publishes of the draws and the counts behind its leaves.
 
@@ -341,6 +370,8 @@ def published(artifact: Artifact) -> Published:
     to the seeds, which is why it counts as a seed.
     """
     model = artifact.model
+    if artifact.beyond is not None and not isinstance(getattr(model, "observation", None), Answers):
+        return Published(0, None, None)
     if not isinstance(model, Forest):
         return Published(0, None, None if model.counts is None else "rows of each class")
     stored = type(model.parameters.get("random_state")) is int or any(

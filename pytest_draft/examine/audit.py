@@ -28,7 +28,7 @@ def audit(opened: Opened, record: FlowRecord) -> None:
     """Note what a file reveals without any attack, and hand out what is known by then."""
     with record.clock("read"):
         box = record.limits.within(INSPECT_SHARE)
-        structure = structure_of(opened.artifact.model, opened.data, box)
+        structure = structure_of(opened.in_file.model, opened.data, box)
         try:
             contents = inspect_contents(opened.artifact, opened.given, opened.data, box, opened.all_rows)
         except DataError:  # whoever reads the data says what is wrong with them

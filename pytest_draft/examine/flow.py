@@ -43,7 +43,7 @@ def examine(
 ) -> tuple[Examination, Reconstruction | None]:
     """Read, attack and evaluate one case, in this process.
 
-    Where that leaves anything open, also the file that its own was hardened from. That one's model is loaded last.
+    Where that leaves anything open, also what tells no less (`Case.basis`). A file to harden again is loaded last.
 
     Parameters
     ----------
@@ -69,10 +69,11 @@ def examine(
     if case.basis is None or (enough is not None and enough.decided(found) is not None):
         return found, rebuilt
     basis, _ = examine(case.basis, data, listener, None, enough)
-    from pytest_draft.hardening.repeated import unlike
+    if case.hardened_from is not None:
+        from pytest_draft.hardening.repeated import unlike
 
-    if (wrong := unlike(case, data)) is not None:
-        return replace(found, reasons=(*found.reasons, wrong)), rebuilt
+        if (wrong := unlike(case, data)) is not None:
+            return replace(found, reasons=(*found.reasons, wrong)), rebuilt
     return replace(found, basis=basis), rebuilt
 
 

@@ -15,7 +15,7 @@ from pytest_draft.arrays import Rows
 from pytest_draft.artifact import Artifact, Encoder, read
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.artifact.forest.observations import Answers, BoostedSums
-from pytest_draft.artifact.model import published
+from pytest_draft.artifact.model import as_answered, published
 from pytest_draft.artifact.rules.rule_list import RuleList
 from pytest_draft.attack.boosted.staged import with_amounts
 from pytest_draft.attack.seed_search import Sought, seek
@@ -66,6 +66,9 @@ class Opened:
     """A model file and training data as they are written. Its repr shows no row."""
 
     artifact: Artifact
+    """As its adversary has it."""
+    in_file: Artifact
+    """As it is written."""
     given: object
     """The training data as they were given; None where there are none."""
     all_rows: TrainingData | None
@@ -182,6 +185,14 @@ def open_files(case: Case, given: object, record: FlowRecord, *, search: bool = 
         facts = ArtifactFacts(case.artifact, error.sha256, place=case.place, places=error.places)
         record.facts = replace(record.facts, artifact=facts)
         raise
+    in_file, adversary = artifact, Adversary.parse(case.adversary)
+    if adversary.served:
+        artifact = as_answered(artifact, labels=adversary.name != "served")
+        record.note(
+            "the adversary may only ask the model: *the file* is here a perfect copy of it, made of its answers"
+            if artifact.beyond is None
+            else f"the adversary may only ask the model, which is judged by {artifact.beyond}: so it gets no further"
+        )
     artifact, sought = _with_seeds(artifact, case, record)
     facts = _artifact_facts(case, artifact, sought)
     record.facts = replace(record.facts, artifact=facts)
@@ -207,7 +218,7 @@ def open_files(case: Case, given: object, record: FlowRecord, *, search: bool = 
             raise NotCoveredError(artifact.not_covered)
         if given is not None:
             box = record.limits.search() if search else None
-            found = _rows(artifact, case, given, box, record)
+            found = _rows(in_file if adversary.served else artifact, case, given, box, record)
             given, all_rows, data = found.table, found.data, found.data
             if artifact.origin.parts:
                 all_rows = whole_data(given, artifact.model, case.target, artifact.encoder, artifact.origin)
@@ -218,8 +229,8 @@ def open_files(case: Case, given: object, record: FlowRecord, *, search: bool = 
             facts_of_data = DataFacts(data.source, data.sha256, data.n_rows, data.n_columns, data.unused)
             record.facts = replace(record.facts, data=facts_of_data)
     except Exception as error:  # what stands in the file stands there, whatever becomes of the data
-        return Opened(artifact, given, all_rows, None, error)
-    return Opened(artifact, given, all_rows, data)
+        return Opened(artifact, in_file, given, all_rows, None, error)
+    return Opened(artifact, in_file, given, all_rows, data)
 
 
 def _rows(artifact: Artifact, case: Case, given: object, box: TimeBox | None, record: FlowRecord) -> Given:
@@ -444,6 +455,7 @@ def _artifact_facts(case: Case, artifact: Artifact, sought: Sought | None) -> Ar
         unjudged=artifact.unjudged.why,
         place=case.place,
         places=artifact.places,
+        beyond=artifact.beyond,
     )
     if isinstance(model, RuleList):
         return facts

@@ -15,6 +15,8 @@ from pytest_draft.errors import UsageError, known_are, one_line
 ADVERSARIES = {
     "artifact": "all that is in the file, the stored seeds too",
     "published": "structure and counts, no seeds (the bagging setting of DRAFT, ICML 2024)",
+    "served": "the model's answers, and so a perfect copy: splits and what each leaf answers, no counts, no seeds",
+    "served+labels": "labels alone, of which a copy of probabilities tells no less",
 }
 """What each adversary knows, by name."""
 
@@ -57,6 +59,11 @@ class Adversary:
         return bool(self.columns or self.rows or self.percent or self.informed)
 
     @property
+    def served(self) -> bool:
+        """Whether it may ask the model, and never gets its file."""
+        return self.name.startswith("served")
+
+    @property
     def floors(self) -> tuple[str, ...]:
         """All who know less, and so get no more than this one, those who know least first.
 
@@ -64,7 +71,8 @@ class Adversary:
         'artifact' begins with what 'published' gets.
         """
         parts = self._parts
-        names = [name for name in ADVERSARIES if name in (self.name, "published")] if parts else []
+        less = (self.name,) if self.served else (self.name, "published")
+        names = [name for name in ADVERSARIES if name in less] if parts else []
         return tuple(
             "+".join([name, *some])
             for number in range(len(parts) + 1)

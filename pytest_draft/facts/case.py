@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.checks import require_not_negative
 from pytest_draft.facts.slices import Slice
 
@@ -109,9 +110,13 @@ class Case:
 
     @property
     def basis(self) -> Case | None:
-        """The case of the file that it was hardened from."""
-        raw = self.hardened_from
-        return None if raw is None else replace(self, artifact=raw, hardened_from=None, moved=True)
+        """The case of what tells no less: the file that it was hardened from, or this one where it is only asked."""
+        raw, asks = self.hardened_from, Adversary.parse(self.adversary)
+        by_file = asks.served and not asks.has_side_knowledge
+        case = replace(self, adversary="artifact") if by_file else self
+        if raw is None:
+            return case if by_file else None
+        return replace(case, artifact=raw, hardened_from=None, moved=True)
 
     def __post_init__(self) -> None:
         require_not_negative(seed=self.seed)

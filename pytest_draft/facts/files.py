@@ -69,6 +69,8 @@ class ArtifactFacts:
     """That of the model in a file of several; None where there is but one."""
     places: tuple[str, ...] = ()
     """Those of all models in a file of several, each of which is judged by itself; empty where there is but one."""
+    beyond: str | None = None
+    """What was judged that the adversary does not have, who gets no further for that; None for nothing."""
     regressor: bool = False
     """Whether the model answers numbers and has no classes."""
     capacity: Capacity | None = None

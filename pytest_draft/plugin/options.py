@@ -102,8 +102,8 @@ def add_options(parser: pytest.Parser) -> None:
         action="append",
         default=None,
         metavar="NAME",
-        help="what the attacker knows: artifact or published, with side knowledge as in artifact+columns:age,sex, "
-        "artifact+rows:25%% or artifact+informed; repeatable; added to those of --draft-policy",
+        help="what the attacker knows: artifact, published or served, with side knowledge as in artifact+rows:25%%, "
+        "artifact+columns:age,sex or artifact+informed; repeatable; added to those of --draft-policy",
     )
     group.addoption(
         "--draft-report",

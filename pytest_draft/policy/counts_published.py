@@ -12,7 +12,7 @@ from __future__ import annotations
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.published import Published
 from pytest_draft.policy.remedies import CHANGED
-from pytest_draft.policy.rule import Outcome, Rule, Thresholds
+from pytest_draft.policy.rule import NotApplicable, Outcome, Rule, Thresholds
 
 _REMOVE_ALL = (
     "remove n_node_samples, weighted_n_node_samples, impurity and the values of inner nodes together: each of them "
@@ -82,6 +82,7 @@ RULE = Rule(
     needs=Examination,
     keys={},
     check=check,
+    unless=(NotApplicable.NOT_GIVEN,),
     rationale=(
         "The numbers of rows of each class in the leaves are what the attack rebuilds the training data from (DRAFT, "
         "ICML 2024, section 4). Predictions do not need them: the share of each class would do, and noisy counts would "

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pytest_draft.facts.contents import Vector
 from pytest_draft.facts.files import ArtifactFacts
-from pytest_draft.policy.rule import Outcome, Rule, Thresholds
+from pytest_draft.policy.rule import NotApplicable, Outcome, Rule, Thresholds
 
 _MOST_SHOWN = 3  # arrays that a sentence names; of the others it tells how many there are
 
@@ -61,6 +61,7 @@ RULE = Rule(
     beside=True,
     keys={},
     check=check,
+    unless=(NotApplicable.NOT_GIVEN,),
     rationale=(
         "An array with an entry for each training row is about persons one by one, in the order of the training data. "
         "From scikit-learn 1.9 on, _sample_weight of a forest with class_weight is its label column; the out-of-bag "

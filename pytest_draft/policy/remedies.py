@@ -57,6 +57,8 @@ def cause_in_file(examination: Examination) -> str | None:
         return f"the file stores {what} ({privacy.mechanism.capitalize()}, {artifact.claim}) of every leaf of {trees}"
     published = artifact.published
     if published is not None and published.answers is not None:
+        if Adversary.parse(examination.case.adversary).served:
+            return f"the model's answers tell the {published.answers} of every leaf of {trees} to whoever asks enough"
         return f"the file stores the {published.answers} of every leaf of {trees}, and no counts"
     stored = _STORED["rows of each class" if published is None or published.counts is None else published.counts]
     counts = f"the file stores the {stored} of every node of {trees}"

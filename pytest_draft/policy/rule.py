@@ -72,6 +72,7 @@ class NotApplicable(Enum):
     NO_NUMBERS = "no numeric column is to be rebuilt"
     NO_EPSILON = "the file declares no epsilon that its counts could contradict"
     FREQUENCIES = "the table tells how often each kind of row occurs, hardly any fewer than ten times: nobody's record"
+    NOT_GIVEN = "the adversary never gets the file, and the model's answers tell nothing of what this is about"
     NO_ATTACK = "the policy asks for no attack, so none was given any time"
 
     def holds(self, examination: Examination) -> bool:
@@ -83,6 +84,8 @@ class NotApplicable(Enum):
             return artifact.privacy is not None and not artifact.contradictions
         if self is NotApplicable.OTHERS_KNOWN:
             return Adversary.parse(examination.case.adversary).informed
+        if self is NotApplicable.NOT_GIVEN:
+            return Adversary.parse(examination.case.adversary).served
         if self is NotApplicable.NO_LABELS:
             return artifact.kind == "IsolationForest"
         if self is NotApplicable.NO_CLASSES:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_draft.facts.files import ArtifactFacts
-from pytest_draft.policy.rule import Outcome, Rule, Thresholds
+from pytest_draft.policy.rule import NotApplicable, Outcome, Rule, Thresholds
 
 _REPLAYS = {
     "rows": "tells how often each training row was drawn for its tree",
@@ -46,6 +46,7 @@ RULE = Rule(
     needs=ArtifactFacts,
     keys={},
     check=check,
+    unless=(NotApplicable.NOT_GIVEN,),
     rationale=(
         "scikit-learn stores each tree's random_state, and the bootstrap sample is a pure function of it: whoever has "
         "the file knows how often each row was drawn for every tree. That takes away what makes forests with bagging "

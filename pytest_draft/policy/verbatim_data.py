@@ -14,7 +14,7 @@ from pytest_draft.facts.contents import (
 )
 from pytest_draft.facts.files import ArtifactFacts
 from pytest_draft.policy.bar import Bar
-from pytest_draft.policy.rule import Key, Outcome, Rule, Thresholds, combined
+from pytest_draft.policy.rule import Key, NotApplicable, Outcome, Rule, Thresholds, combined
 
 _MOST_SHOWN = 3  # copies or doubts that a sentence names; of other copies it tells how many there are
 
@@ -136,6 +136,7 @@ RULE = Rule(
         ),
     },
     check=check,
+    unless=(NotApplicable.NOT_GIVEN,),
     rationale=(
         "A file with training rows in it is the training data: a KNNImputer keeps the whole matrix that it was fitted "
         "on, a search for neighbours too, and encoders and names of columns tell each value, also the one that one "

@@ -8,6 +8,7 @@ from pathlib import PurePath
 from typing import Any
 
 from pytest_draft.errors import one_line
+from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.entropy import Entropy
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.files import ArtifactFacts
@@ -112,18 +113,24 @@ def check_rule(examination: Examination, policy: Policy, rule: str, compared: No
     check = _checked(examination, policy, rule, compared)
     if examination.basis is not None and check.result == "inconclusive" and rule_of(rule).attack:
         check = _inherited(check, _checked(examination.basis, policy, rule, compared), examination.basis)
+    beyond = examination.artifact.beyond
+    if check.result == "failed" and beyond is not None and _is_by_attack(rule_of(rule)):
+        check = Check(rule, check.adversary, "inconclusive", f"{check.sentence}; but that is by {beyond}")
     waiver = None if check.is_fine else policy.waiver(rule, examination.artifact.sha256)
     return replace(check, severity=policy.severities[rule], waiver=waiver)
 
 
 def _inherited(check: Check, raw: Check, basis: Examination) -> Check:
-    """Return a check of a hardened file, which passes where the file passes that it was hardened from.
+    """Return a check that passes where that of a file passes which tells no less.
 
-    Hardening takes information away, and nobody gets more of what is left.
+    It is the one that a file was hardened from, or the model's own, for somebody who never gets it.
     """
     if raw.result != "passed":
         return check
-    sentence = f"hardened from {one_line(basis.case.artifact)}, which passes: {raw.sentence}"
+    whose = f"hardened from {one_line(basis.case.artifact)}, which passes"
+    if Adversary.parse(check.adversary).served:
+        whose = "passed for whoever has the file, who is told no less"
+    sentence = f"{whose}: {raw.sentence}"
     return Check(check.rule, check.adversary, "passed", sentence)
 
 
@@ -154,7 +161,7 @@ def _checked(examination: Examination, policy: Policy, rule: str, compared: NowA
         said = judged.blames_file and (judged.attack or judged.needs is Entropy)
         cause = cause_in_file(examination) if said else None
         return Check(rule, adversary, "failed", _with_margin(judged, outcome), cause, remedy, helping)
-    if not_applicable is not None:
+    if not_applicable is not None and (not_applicable is not NotApplicable.NOT_GIVEN or outcome.result == "passed"):
         return Check(rule, adversary, "not applicable", not_applicable.value)
     if judged.bounds is not None and judged.needs is Findings and examination.findings is not None:
         outcome, doubts = _by_bounds(judged, examination, thresholds, outcome)
@@ -163,6 +170,11 @@ def _checked(examination: Examination, policy: Policy, rule: str, compared: NowA
         helping = _to_decide(examination, policy, doubts)
         return Check(rule, adversary, "inconclusive", reason, None, told(helping) or None, helping)
     return Check(rule, adversary, outcome.result, _with_margin(judged, outcome))
+
+
+def _is_by_attack(judged: Rule[Any]) -> bool:
+    """Return whether what a rule finds is what an adversary gets, and not what a file or its data are."""
+    return judged.blames_file and (judged.attack or judged.needs is Entropy or judged.attacker != Rule.attacker)
 
 
 def _with_margin(judged: Rule[Any], outcome: Outcome) -> str:

@@ -44,7 +44,7 @@ Result = dict[str, Any]
 ReportedCheck = dict[str, Any]
 """One entry of a result's ``checks``."""
 
-_SECTIONS = frozenset(("published", "contents", "structure", "unjudged", "places"))
+_SECTIONS = frozenset(("published", "contents", "structure", "unjudged", "places", "beyond"))
 """What the facts on an artifact hold and a report tells in sections of their own, as one of the reasons or results."""
 
 

@@ -72,6 +72,7 @@ def _attacked_by(adversary: str) -> Rewrite:
 
 
 for _weaker, _stronger in (
+    ("served", "artifact"),
     ("published", "artifact"),
     ("artifact", "artifact+rows:25%"),
     ("artifact+rows:10%", "artifact+rows:30%"),

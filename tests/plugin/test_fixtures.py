@@ -168,7 +168,7 @@ def test_an_unknown_adversary_of_the_attack_is_told_with_the_known(project):
     project.write("test_own.py", "def test_own(draft_attack): draft_attack('nobody')\n")
     result = project.run()
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*unknown adversary 'nobody'; known are: artifact, published"])
+    result.stdout.fnmatch_lines(["*unknown adversary 'nobody'; known are: artifact, published, served, served+labels"])
 
 
 @pytest.mark.nightly

@@ -33,7 +33,10 @@ def test_an_empty_folder_is_no_forest(project, one_line_error):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--draft-adversary=nobody"], "unknown adversary 'nobody'; known are: artifact, published"),
+        (
+            ["--draft-adversary=nobody"],
+            "unknown adversary 'nobody'; known are: artifact, published, served",
+        ),
         (["--draft-report=xml"], "--draft-report: unknown type 'xml'; known are: json"),
         (["--draft-report=json:train.csv/report.json"], "cannot be written"),
         (["--draft-budget=0"], "--draft-budget: give more than 0 seconds"),
@@ -51,7 +54,10 @@ def test_an_empty_folder_is_no_forest(project, one_line_error):
         (["--draft-holdout=strangers.csv"] * 2, "--draft-holdout: 2 files for 1 forests; give one for all"),
         (["--draft-holdout=strangers.csv", "--draft-report=json:strangers.csv"], "is read or written in this run"),
         (["--draft-adversary=artifact+n-unknown+rows:3"], "leave out 'n-unknown'"),
-        (["--draft-adversary=artefact"], "; known are: artifact, published; did you mean 'artifact'?"),
+        (
+            ["--draft-adversary=artefact"],
+            ", served, served+labels; did you mean 'artifact'?",
+        ),
         (["--draft-adversary=artifact+informd"], "informed; n-unknown; did you mean 'informed'?"),
         (["--draft-policy=public-relase"], "no shipped policy 'public-relase'; known are: default, dp-release, "),
         (["--draft-policy=public-relase"], "; did you mean 'public-release'?"),

@@ -133,6 +133,25 @@ def test_the_cause_names_the_seeds_that_the_attack_used(project):
     assert all("each tree's seed" in check["cause"] for check in attacked)
 
 
+@pytest.mark.parametrize("adversary", ["served", "served+labels"])
+def test_whoever_may_only_ask_is_named_as_others_are(project, adversary):
+    project.judge("leaking.joblib", f"--draft-adversary={adversary}")
+    judged = project.result()
+    assert judged["adversary"] == adversary
+    checks = {check["rule"]: check for check in judged["checks"]}
+    in_file = ("seeds-published", "counts-published", "verbatim-data", "per-row-vectors")
+    assert judged["verdict"] == ("failed" if adversary == "served" else "inconclusive")
+    assert {checks[rule]["result"] for rule in in_file if rule != "seeds-published"} == {"not applicable"}
+
+
+@pytest.mark.parametrize("forest", ["leaking", "bagged", "shallow"])
+def test_other_peoples_rows_are_no_pass_for_whoever_may_only_ask(project, forest):
+    project.judge(f"{forest}.joblib", "--draft-adversary=served", data="strangers.csv")
+    judged = project.result()
+    assert judged["verdict"] != "passed"
+    assert any("not trained on these rows" in reason for reason in judged["reasons"])
+
+
 FEW_PERFECT = """
 schema_version = 1
 name = "ours"

@@ -91,7 +91,8 @@ def test_a_policy_of_nearly_right_names_tells_them_all_at_once(project, one_line
     )
     error = one_line_error(project.judge("shallow.joblib", "--draft-policy=ours.toml"))
     for told in (
-        "line 3: adversaries.0: unknown adversary 'artifat'; known are: artifact, published; did you mean 'artifact'?",
+        "line 3: adversaries.0: unknown adversary 'artifat'; known are: artifact, published, served, served+labels; "
+        "did you mean 'artifact'?",
         "line 4: top level: there is no key 'allow_inconclusiv'; known are: schema_version, name, adversaries, ",
         "; did you mean 'allow_inconclusive'?",
         "line 5: rules.reconstruction-eror: there is no rule 'reconstruction-eror'; known are: reconstruction-error, ",

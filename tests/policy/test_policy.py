@@ -80,7 +80,7 @@ def test_the_schema_gives_every_key_the_type_and_range_of_the_code(schema):
 
 def test_the_schema_lists_exactly_the_adversaries_of_the_code(schema):
     pattern = schema["properties"]["adversaries"]["items"]["pattern"]
-    assert re.match(r"\^\(([a-z|]+)\)", pattern)[1].split("|") == list(ADVERSARIES)
+    assert re.match(r"\^\(([a-z|+\[\]]+)\)", pattern)[1].replace("[+]", "+").split("|") == list(ADVERSARIES)
 
 
 @pytest.mark.parametrize("name", ADVERSARIES)

@@ -10,6 +10,7 @@ from pytest_draft.facts.ambiguity import Ambiguity, Ideal
 from pytest_draft.facts.certificate import Bounds
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.figures import Baseline, Distance
+from pytest_draft.facts.files import ArtifactFacts
 from pytest_draft.facts.findings import Findings, Measure
 from pytest_draft.facts.informed import Informed, InformedColumn, InformedSlice
 from pytest_draft.facts.slices import SliceFigures
@@ -77,7 +78,9 @@ def reported(
     parts = filled(Measure, of="fully_determined", scale="range"), filled(Measure, of="everything", scale="rank")
     slices = filled(SliceFigures, on=""), filled(SliceFigures, on=""), filled(SliceFigures)
     findings = filled(Findings, measures=(whole, *parts), slices=slices, ambiguity=found, certain_unique=Bounds(1, 2))
-    examination = filled(Examination, findings=findings, informed=informed, reasons=(), shortfalls=())
+    artifact = filled(ArtifactFacts, beyond=None)
+    made_up = {"artifact": artifact, "findings": findings, "informed": informed}
+    examination = filled(Examination, **made_up, reasons=(), shortfalls=())
     result = result_of(examination, judge(examination, POLICY), POLICY)
     for check in result["checks"]:
         check["item"] = "m.joblib::reconstruction-error[artifact]"

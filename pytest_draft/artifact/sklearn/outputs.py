@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pytest_draft.arrays import AnyArray, FloatArray, IntArray
-from pytest_draft.artifact.forest import Tree
+from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.artifact.forest.draws import Draws
 from pytest_draft.artifact.forest.observations import (
     Answers,
@@ -68,9 +68,36 @@ def observe(forest: Sequence[Nodes], size: Size, *, classifier: bool) -> Observe
         counts = TargetMeans() if values == "means" else ClassCounts(values)
         return Observed(tuple(nodes.tree for nodes in forest), counts)
     answers = [_shares(nodes) if classifier else nodes.tree.value for nodes in forest]
-    observation = _answers(forest, answers, size, classifier=classifier)
-    trees = (_without_counts(nodes.tree, answer) for nodes, answer in zip(forest, answers, strict=True))
+    old = [nodes.tree for nodes in forest]
+    observation = _answers(old, answers, _left_over(forest), drawn=size.draws.drawn, classifier=classifier)
+    trees = (_without_counts(tree, answer) for tree, answer in zip(old, answers, strict=True))
     return Observed(tuple(trees), observation)
+
+
+def copied(forest: Forest) -> Forest | None:
+    """Return a forest as a perfect copy holds it that was made by asking it: its splits, and what each leaf answers.
+
+    Its seeds, counts and impurities are left out. A forest averages its trees, so that this is the most that can be
+    found by asking. None where the leaves of its kind are not known to answer just this.
+    """
+    said, classifier = forest.observation, forest.classes is not None
+    if not isinstance(said, ClassCounts | TargetMeans | Answers) or forest.kind == "IsolationForest":
+        return None
+    values = [tree.value for tree in forest.trees]
+    if isinstance(said, ClassCounts) and said.stored == "totals":
+        values = [value / np.maximum(value.sum(axis=1, keepdims=True), 1e-300) for value in values]
+    answers = said
+    if not isinstance(said, Answers):
+        answers = _answers(forest.trees, values, said.also, drawn=forest.draws.drawn, classifier=classifier)
+    trees = (_without_counts(tree, value) for tree, value in zip(forest.trees, values, strict=True))
+    return replace(
+        forest,
+        trees=tuple(replace(tree, seed=None, impurity=None) for tree in trees),
+        observation=replace(answers, privacy=said.privacy),
+        draws=replace(forest.draws, per_tree=None),
+        n_samples=None,
+        parameters={name: one for name, one in forest.parameters.items() if name != "random_state"},
+    )
 
 
 def more_left(trees: Sequence[Tree], complete: Sequence[int]) -> bool:
@@ -191,8 +218,9 @@ def _shares(nodes: Nodes) -> FloatArray:
     return tree.value
 
 
-def _answers(forest: Sequence[Nodes], answers: Sequence[FloatArray], size: Size, *, classifier: bool) -> Answers:
-    trees, also = [nodes.tree for nodes in forest], _left_over(forest)
+def _answers(
+    trees: Sequence[Tree], answers: Sequence[FloatArray], also: str | None, *, drawn: bool, classifier: bool
+) -> Answers:
     sides = any(bool(tree.missing_left.any()) for tree in trees)
     if not classifier:
         return MeanTargets(more_left=sides, also=also)
@@ -205,7 +233,7 @@ def _answers(forest: Sequence[Nodes], answers: Sequence[FloatArray], size: Size,
         return WinningLabels(more_left=sides, may_be_pure=differ, also=also)
     # A leaf of all rows has their number as denominator, which often is round by itself.
     split = [answer[tree.leaves] for tree, answer in zip(trees, answers, strict=True) if tree.n_nodes > 1]
-    decimals, tolerance = rounded_to(np.concatenate(split or [answered[:0]]), drawn=size.draws.drawn)
+    decimals, tolerance = rounded_to(np.concatenate(split or [answered[:0]]), drawn=drawn)
     return Shares(decimals, tolerance, more_left=sides, also=also)
 
 
