@@ -39,6 +39,7 @@ RUN_BELOW = {
     "tutorial": {"python": 2, "toml": 1, "yaml": 1},
     "how-to/adversaries": {"toml": 1},
     "how-to/ci": {"yaml": 2},
+    "how-to/evidence": {"bash": 1, "toml": 1},
     "how-to/extending": {"python": 3, "toml": 2},
     "how-to/folders": {"sh": 1, "toml": 1},
     "how-to/from-failed-to-released": {"python": 1},
@@ -323,6 +324,29 @@ def test_the_policy_and_what_can_be_added_to_it_are_valid(tmp_path, blocks):
     assert read_of.sensitive == ("diagnosis", "income")
     assert (read_of.by_class, read_of.severities["seeds-published"]) == (True, "error")
     assert [waiver.rule for waiver in read_of.waivers] == ["perfect-rows"]
+
+
+@pytest.fixture
+def with_context(tmp_path, blocks):
+    """Return the path of the page's policy with the context that another page declares."""
+    path = tmp_path / "ours.toml"
+    policy, *_ = blocks("how-to/policies", "toml")
+    path.write_text("\n".join([policy, *blocks("how-to/evidence", "toml")]), encoding="utf-8")
+    return path
+
+
+def test_the_context_is_valid(with_context):
+    assert read_policy(with_context, date(2026, 12, 1)).context["test_again_after_days"] == 180
+
+
+@pytest.mark.nightly
+def test_the_evidence_is_written_as_it_stands(released, blocks, with_context):
+    (command,) = blocks("how-to/evidence", "bash")
+    shutil.move(with_context, released.path)
+    released.runpytest_inprocess(*shlex.split(command.replace("\\\n", " "))[1:], "--draft-target=income")
+    page = (released.path / "evidence.md").read_text(encoding="utf-8")
+    assert "one partner hospital, under contract" in page
+    assert "as it must" in page
 
 
 def test_the_domain_is_valid(tmp_path, blocks):
