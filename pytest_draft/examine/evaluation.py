@@ -15,11 +15,12 @@ from pytest_draft.errors import NotCoveredError, OutOfTimeError, one_line
 from pytest_draft.evaluate.findings import evaluate
 from pytest_draft.evaluate.informed import KnownOthers
 from pytest_draft.evaluate.label_told import label_told
+from pytest_draft.evaluate.membership import membership
 from pytest_draft.evaluate.numeric import few_valued
 from pytest_draft.evaluate.proved import contradiction
 from pytest_draft.evaluate.significance import caveats
 from pytest_draft.examine.inputs import Inputs
-from pytest_draft.examine.limits import LABELS_SHARE
+from pytest_draft.examine.limits import LABELS_SHARE, MEMBERSHIP_SHARE
 from pytest_draft.examine.record import FlowRecord
 from pytest_draft.facts.identity import Identity
 from pytest_draft.facts.reconstruction import Reconstruction
@@ -45,6 +46,33 @@ def note_label_told(inputs: Inputs, record: FlowRecord) -> None:
         why = "the time ran out before it was known what the file tells of labels"
         record.facts = replace(record.facts, label_not_told=f"{why}: {record.limits.enough_for(LABELS_SHARE)}")
     record.limits.note_clock(box, "comparison of labels")
+    record.keep_known()
+
+
+def note_membership(inputs: Inputs, record: FlowRecord) -> None:
+    """Note how well the file tells its training rows from others, which takes no reconstruction."""
+    model, data, case = inputs.model, inputs.data, inputs.case
+    if data is None or model.kind == "IsolationForest":
+        return
+    box = record.limits.within(MEMBERSHIP_SHARE)
+    try:
+        with record.clock("membership"):
+            found = membership(
+                model,
+                data,
+                inputs.holdout,
+                inputs.domain,
+                lambda forest: _times(forest, case.adversary, box),
+                case.seed,
+                box,
+            )
+        record.facts = replace(record.facts, membership=replace(found, doubts=(*record.facts.reasons, *found.doubts)))
+    except NotCoveredError as error:
+        record.facts = replace(record.facts, not_membership=str(error))
+    except OutOfTimeError:
+        why = "the time ran out before it was known how well the file tells its people from others"
+        record.facts = replace(record.facts, not_membership=f"{why}: {record.limits.enough_for(MEMBERSHIP_SHARE)}")
+    record.limits.note_clock(box, "comparison of members")
     record.keep_known()
 
 
