@@ -24,6 +24,7 @@ from studies import (
     invariances,
     known_classes,
     label_told,
+    membership,
     numeric,
     numeric_agreement,
     ordinary_files,
@@ -71,6 +72,7 @@ STUDIES: Mapping[str, tuple[ModuleType, str]] = {
     ),
     "known-classes": (known_classes, "add what the installed libraries' estimators keep to the table of known classes"),
     "label-told": (label_told, "what files tell of labels and targets, beside what is told of other people"),
+    "membership": (membership, "how well files tell their people from others, beside held-out rows and shadow models"),
     "population-attack": (
         population_attack,
         "hardened files that pass, attacked by somebody with other people's rows",

@@ -9,7 +9,6 @@ that drew a row answer it more truly than the others do.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +17,7 @@ from scipy.special import gammaln, logsumexp
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray, Rows
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.artifact.forest.observations import BoostedSums, ClassCounts, RowNumbers, Shares, TargetMeans
-from pytest_draft.attack.boosted.staged import stages
+from pytest_draft.attack.boosted.staged import boosted, stages
 from pytest_draft.attack.counts.occupancy import log_stirling
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.leaf_answers import Model, alone_in_boosted, answers_of, room_of, rounding_of, shares_of
@@ -26,14 +25,8 @@ from pytest_draft.domain import Domain
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.timebox import TimeBox
 
-BY_DRAWS, BY_TREES, ANSWER, LEAVES, SIZES = (
-    "the likelihood of the draws",
-    "trees that drew it beside the others",
-    "the model's answer",
-    "what each leaf says",
-    "the sizes of leaves",
-)
-"""The scores, by name; the first two take the seeds."""
+DRAWS, ANSWER, LEAVES, SIZES = "draws", "the model's answer", "what each leaf says", "the sizes of leaves"
+"""The scores, by name. The first is the likelihood of the draws, and takes the seeds."""
 
 _NONE = -1e4
 """The logarithm of what is impossible: finite, so that products with 0 stay numbers."""
@@ -42,7 +35,7 @@ _LARGEST_LEAF = 200
 """Draws of a leaf beyond which how often one row was drawn says nothing worth a look."""
 
 _MOST_TIMES = 3
-"""So often drawn, or more often: the trees beside which others are held differ hardly."""
+"""Rows that were drawn so often, or more often, count alike where trees that drew them are held beside others."""
 
 _ENTRIES = 4_000_000
 """Pairs of a row and a position that are looked at together."""
@@ -99,246 +92,188 @@ def membership(
         Where what leaves say of classes is not read.
     OutOfTimeError
     """
-    answer, leaves = _answer(model, rows, answers), _leaves(model, rows, answers, n_training_rows, timebox)
-    possible = np.asarray((leaves.most > 0).all(axis=1) | _unseen_by_trees(model))
-    scores = {ANSWER: answer, LEAVES: np.log(_positive(leaves.closeness)).mean(axis=1)}
-    if leaves.draws.any():
-        scores[SIZES] = -np.log(np.maximum(leaves.draws, 1)).mean(axis=1)
+    label = np.zeros(len(rows), np.int64) if model.classes is None else answers.astype(np.int64)
+    answer = answers_of(model, rows).mean(axis=0)[np.arange(len(rows)), label]
+    leaves = _leaves(model, rows, answers, label, n_training_rows, timebox)
+    usual = float(np.median(np.abs(leaves.closeness))) or 1.0
+    scores = {
+        ANSWER: -np.abs(answer - answers) if model.classes is None else answer,
+        LEAVES: np.tanh(leaves.closeness / usual).mean(axis=1),
+        SIZES: -np.log(np.maximum(leaves.draws, 1)).mean(axis=1),
+    }
+    possible = np.asarray((leaves.most > 0).all(axis=1))
     if isinstance(model, Forest) and times is not None and (model.draws.drawn or model.draws.times is not None):
-        possible, by_draws, by_trees = _by_positions(leaves, times, timebox)
-        scores |= {BY_DRAWS: by_draws, BY_TREES: by_trees}
+        possible, scores[DRAWS] = _by_positions(leaves, times, timebox)
+    elif isinstance(model, Forest) and (model.draws.drawn or not model.draws.stored or model.draws.uneven):
+        possible[:] = True  # some row may be in no tree
     scores = {name: np.where(possible, score, -np.inf) for name, score in scores.items()}
-    return Membership(possible, _certain(model, rows, answers, leaves, domain, timebox), scores)
+    certain = _certain(model, rows, leaves, domain, timebox) if isinstance(model, Forest) else ~possible & possible
+    return Membership(possible, certain, scores)
 
 
-def _unseen_by_trees(model: Model) -> bool:
-    """Return whether some training row may be in no tree, or in none whose leaves hold it."""
-    if not isinstance(model, Forest):
-        return False
-    return model.draws.drawn or not model.draws.stored or model.draws.uneven
-
-
-def _answer(model: Model, rows: Rows, answers: FloatArray) -> FloatArray:
-    """Return how well a model's answer is that of each row."""
-    mean = answers_of(model, rows).mean(axis=0)
-    if model.classes is None:
-        return np.asarray(-np.abs(mean[:, 0] - answers))
-    return np.asarray(mean[np.arange(len(rows)), answers.astype(np.int64)])
-
-
-def _positive(closeness: FloatArray) -> FloatArray:
-    """Return shares, or how near a target is to what its leaves say, as numbers from 0 to 1."""
-    if closeness.min(initial=0.0) < 0:
-        scale = np.median(np.abs(closeness)) or 1.0
-        closeness = 1 / (1 + np.exp(np.clip(-closeness / scale, -30, 30)))
-    return np.asarray(np.clip(closeness, 0.01, 1.0))
-
-
-def _leaves(model: Model, rows: Rows, answers: FloatArray, n_training_rows: int, timebox: TimeBox) -> _Leaves:
+def _leaves(
+    model: Model, rows: Rows, answers: FloatArray, label: IntArray, n_training_rows: int, timebox: TimeBox
+) -> _Leaves:
     """Return what the leaves that rows reach say of them."""
+    everyone, found = np.arange(len(rows)), []
     if not isinstance(model, Forest):
-        label, at = answers.astype(np.int64), model.captured(rows)
-        share = answers_of(model, rows)[0][np.arange(len(rows)), label][:, None]
-        number = np.ones((len(rows), 1), np.int64) if model.counts is None else model.counts[at, label][:, None]
-        whole = np.zeros_like(number) if model.counts is None else model.counts[at].sum(axis=1)[:, None]
-        return _Leaves(share, np.minimum(number, 1), np.minimum(number, 1), whole, whole)
+        counts = np.ones((len(model.rules), model.n_classes), np.int64) if model.counts is None else model.counts
+        number = counts[model.captured(rows)]
+        most, whole = np.minimum(number[everyone, label], 1)[:, None], number.sum(axis=1)[:, None]
+        return _Leaves(answers_of(model, rows)[0][everyone, label][:, None], most, most, whole, whole)
     if isinstance(model.observation, RowNumbers):
         raise NotCoveredError(f"what the leaves of its {model.kind} say of classes is not read")
-    columns, found = np.ascontiguousarray(rows.T), []
-    of_boosted = _boosted(model, rows, answers) if isinstance(model.observation, BoostedSums) else None
+    columns, one = np.ascontiguousarray(rows.T), np.ones(len(rows), np.int64)
+    if isinstance(model.observation, BoostedSums):
+        steps, excluded = _boosted(model, rows, answers, label)
     for t, tree in enumerate(model.trees):
         timebox.require()
         leaf = leaf_positions(tree, columns)
-        draws, distinct = _sizes(model, t)
-        if of_boosted is not None:
-            most = (~of_boosted[1][t]).astype(np.int64)
-            found.append((of_boosted[0][t], most, most, draws[leaf], distinct[leaf]))
+        value = tree.value[tree.leaves][leaf]
+        draws, distinct = (size[leaf] for size in _sizes(model, t))
+        if isinstance(model.observation, BoostedSums):
+            closeness, room = steps[t], (one, one - excluded[t])
         elif model.classes is None:
-            least, most = _room_for_target(model, tree, leaf, answers, draws[leaf], distinct[leaf])
-            found.append(
-                (-np.abs(tree.value[tree.leaves][leaf, 0] - answers), least, most, draws[leaf], distinct[leaf])
+            closeness, room = (
+                -np.abs(value[:, 0] - answers),
+                _room_for_target(model, tree, leaf, answers, draws, distinct),
             )
+        elif isinstance(model.observation, (ClassCounts, Shares)):
+            closeness, own = shares_of(value)[everyone, label], room_of(model, t, n_training_rows)[leaf]
+            alone = (own > 0).sum(axis=1) == distinct  # one row of each class, if rows are known
+            most = np.where(distinct > 0, np.minimum(own[everyone, label], draws - distinct + 1), own[everyone, label])
+            room = np.where(alone & (distinct > 0), most, 1), most
         else:
-            value, label = tree.value[tree.leaves], answers.astype(np.int64)
-            least, most = _room_for_class(model, t, n_training_rows, draws, distinct)
-            of_class = shares_of(value)[leaf, label]
-            found.append((of_class, least[leaf, label], most[leaf, label], draws[leaf], distinct[leaf]))
+            closeness, room = shares_of(value)[everyone, label], (one, n_training_rows * one)
+        found.append((closeness, *room, draws, distinct))
     return _Leaves(*(np.stack(part, axis=1) for part in zip(*found, strict=True)))
 
 
 def _sizes(forest: Forest, index: int) -> tuple[IntArray, IntArray]:
     """Return the draws and the different rows in each leaf of a tree; 0 where that is not known."""
-    tree, unknown = forest.trees[index], np.zeros(len(forest.trees[index].leaves), np.int64)
-    number, said = tree.n_distinct[tree.leaves], forest.observation
+    tree, said = forest.trees[index], forest.observation
+    number = tree.n_distinct[tree.leaves]
     if isinstance(said, BoostedSums):
-        return (number, number) if said.counted else (unknown, unknown)
-    if not isinstance(said, (ClassCounts, TargetMeans)):
-        return unknown, unknown
+        return number, number
     try:
-        draws = forest.counts(index)[tree.leaves].sum(axis=1)
+        counted = isinstance(said, (ClassCounts, TargetMeans))
+        draws = forest.counts(index)[tree.leaves].sum(axis=1) if counted else 0 * number
     except NotCoveredError:  # weights that are not in the file
-        return unknown, unknown
-    return draws, draws if forest.draws.each_once else number
-
-
-def _room_for_class(
-    forest: Forest, index: int, n_training_rows: int, draws: IntArray, distinct: IntArray
-) -> tuple[IntArray, IntArray]:
-    """Return how often a row of each class in each leaf of a tree was drawn at least and at most."""
-    said = forest.observation
-    counts = forest.trees[index].value[forest.trees[index].leaves]
-    if not isinstance(said, (ClassCounts, Shares)):
-        return np.ones(counts.shape, np.int64), np.full(counts.shape, n_training_rows)
-    most = room_of(forest, index, n_training_rows)
-    if not draws.any() or not distinct.any():
-        return np.minimum(most, 1), most
-    alone = (most > 0).sum(axis=1) == distinct  # one row of each class
-    least = np.where(alone[:, None], most, np.minimum(most, 1))
-    return least, np.minimum(most, (draws - distinct + 1)[:, None])
+        draws = 0 * number
+    return draws, np.where(draws > 0, draws if forest.draws.each_once else number, 0)
 
 
 def _room_for_target(
     forest: Forest, tree: Tree, leaf: Int32Array, targets: FloatArray, draws: IntArray, distinct: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """Return how often a row with each target was drawn at least and at most, by the leaf's mean and variance.
+    """Return how often rows were drawn at least and at most, by means and variances of the leaves they reach.
 
     Of n draws with a variance v, at most n v / (v + d²) lie as far as d from the mean.
     """
-    one, any_number = np.ones(len(leaf), np.int64), np.full(len(leaf), 1 << 30)
-    if not isinstance(forest.observation, TargetMeans) or not draws.any():
-        return one, any_number
+    if not isinstance(forest.observation, TargetMeans) or not draws.all():
+        return np.ones(len(leaf), np.int64), np.full(len(leaf), 1 << 30)
     most = np.where(distinct > 0, draws - distinct + 1, draws)
-    least = np.where(distinct == 1, most, 1)
-    parameters = forest.tree_parameters
-    if parameters.get("monotonic_cst") is not None:
+    least, given = np.where(distinct == 1, most, 1), forest.tree_parameters
+    if given.get("monotonic_cst") is not None:
         return least, most
     value = tree.value[tree.leaves][leaf, 0]
-    largest = max(float(np.abs(value).max()), float(np.abs(targets).max()))
+    largest = np.abs(np.append(value, targets)).max()
     off = np.maximum(np.abs(value - targets) - rounding_of(np.array([largest])), 0.0)
-    criterion = parameters.get("criterion", "squared_error")
-    if tree.impurity is not None and tree.impurity.any() and criterion in ("squared_error", "friedman_mse", "mse"):
+    of_squares = given.get("criterion", "squared_error") in ("squared_error", "friedman_mse", "mse")
+    if of_squares and tree.impurity is not None and tree.impurity.any():
         variance = np.maximum(tree.impurity[tree.leaves][leaf], 0.0) + 1e-10 * largest**2
         most = np.minimum(most, np.floor(draws * variance / (variance + off**2) + 1e-6).astype(np.int64))
     return least, np.where((distinct == 1) & (off > 0), 0, most)
 
 
-def _boosted(forest: Forest, rows: Rows, answers: FloatArray) -> tuple[FloatArray, BoolArray]:
-    """Return how far each tree leads a row to its own label or target, and whether it is excluded there.
+def _boosted(forest: Forest, rows: Rows, answers: FloatArray, label: IntArray) -> tuple[FloatArray, BoolArray]:
+    """Return how far each tree leads rows to their own labels or targets, and which of them it excludes.
 
     The shapes are (n_trees, n_rows). A row alone in a leaf has the target that the leaf tells.
     """
-    said = forest.observation
-    assert isinstance(said, BoostedSums)
-    label = np.zeros(len(rows), np.int64) if forest.classes is None else answers.astype(np.int64)
-    steps = []
+    said, steps = boosted(forest), []
     for stage in stages(forest, np.ascontiguousarray(rows.T).astype(np.float64)):
-        gradient = stage.gradient[np.arange(len(rows)), label]
+        gradient = stage.gradient[np.arange(len(rows)), label] - (answers if forest.classes is None else 0.0)
         tree = forest.trees[stage.tree]
-        step = tree.value[tree.leaves, 0][stage.leaf]
-        steps.append(-step * (gradient if forest.classes is not None else gradient - answers))
-    excluded = np.zeros((forest.n_trees, len(rows)), dtype=np.bool_)
-    if said.counted and said.class_weight is None and said.unknown is None and said.loss != "softmax":
-        alone = alone_in_boosted(forest, rows)
-        rounding = 0.1 if forest.classes is not None else 1e3 * rounding_of(answers, forest)
-        excluded = np.abs(alone - answers) > rounding  # never of NaN
-    return np.stack(steps), excluded
+        steps.append(-gradient * tree.value[tree.leaves, 0][stage.leaf])
+    if not said.counted or said.class_weight is not None or said.unknown is not None or said.loss == "softmax":
+        return np.stack(steps), np.zeros((len(steps), len(rows)), dtype=np.bool_)
+    rounding = 1e3 * rounding_of(answers, forest) if forest.classes is None else 0.1
+    return np.stack(steps), np.abs(alone_in_boosted(forest, rows) - answers) > rounding  # never of NaN
 
 
-def _by_positions(leaves: _Leaves, times: IntArray, timebox: TimeBox) -> tuple[BoolArray, FloatArray, FloatArray]:
-    """Return which rows have room at some position, and two scores: a likelihood, and the largest correlation."""
+def _by_positions(leaves: _Leaves, times: IntArray, timebox: TimeBox) -> tuple[BoolArray, FloatArray]:
+    """Return which rows have room at some position, and the likelihood of their draws: a logarithm, over positions."""
     n_trees, n_positions = times.shape
     often = [(times == m).astype(np.float32) for m in range(int(times.max(initial=0)) + 1)]
-    drawn = np.minimum(times, _MOST_TIMES).astype(np.float64)
-    drawn -= drawn.mean(axis=0)
-    drawn = (drawn / np.maximum(np.sqrt((drawn**2).sum(axis=0)), 1e-9)).astype(np.float32)
-    scale = 0.05 * float(leaves.closeness.std()) + 1e-300
-    chances, found = np.log(_chances(times)), []
-    for some in _parts(len(leaves.most), n_positions):
+    chance = np.array([number.sum(dtype=np.float64) for number in often]) / max(1, np.count_nonzero(times))
+    beside = np.minimum(times, _MOST_TIMES) - np.minimum(times, _MOST_TIMES).mean(axis=0)
+    beside = (beside / np.maximum(np.linalg.norm(beside, axis=0), 1e-9)).astype(np.float32)
+    least_spread = 0.05**2 * n_trees * leaves.closeness.var() + 1e-300
+    possible, score = np.zeros(len(leaves.most), dtype=np.bool_), np.empty(len(leaves.most))
+    at_once = max(1, _ENTRIES // n_positions)
+    for begin in range(0, len(score), at_once):
         timebox.require()
-        likelihood = np.zeros((some.stop - some.start, n_positions), np.float32)
+        some = slice(begin, begin + at_once)
+        likelihood = np.zeros((len(score[some]), n_positions), np.float32)
         for m in range(1, len(often)):
             room = (leaves.least[some] <= m) & (m <= leaves.most[some])
-            of_leaf = _log_chance(m, leaves.draws[some], leaves.distinct[some], chances[m])
+            of_leaf = _log_chance(m, leaves.draws[some], leaves.distinct[some], np.log(max(chance[m], 1e-12)))
             likelihood += np.where(room, of_leaf, _NONE).astype(np.float32) @ often[m]
-        possible = likelihood > _NONE / 2
         closeness = leaves.closeness[some] - leaves.closeness[some].mean(axis=1, keepdims=True)
-        closeness /= np.sqrt((closeness**2).sum(axis=1, keepdims=True) + n_trees * scale**2)
-        correlation = closeness.astype(np.float32) @ drawn
-        likelihood -= n_trees / 2 * np.sign(correlation) * np.log1p(-np.minimum(correlation**2, 0.999))
-        total = np.where(possible, likelihood, -np.inf)
-        found.append(
-            (
-                possible.any(axis=1),
-                logsumexp(total, axis=1) - np.log(n_positions),
-                np.where(possible, correlation, -1.0).max(axis=1, initial=-1.0),
-            )
-        )
-    possible, by_draws, by_trees = (np.concatenate(part) for part in zip(*found, strict=True))
-    return possible, by_draws, by_trees
-
-
-def _parts(n_rows: int, n_positions: int) -> Iterator[slice]:
-    size = max(1, _ENTRIES // n_positions)
-    return (slice(begin, min(n_rows, begin + size)) for begin in range(0, n_rows, size))
-
-
-def _chances(times: IntArray) -> FloatArray:
-    """Return which share of the rows that a tree drew it drew so often, by how often; the first is of no use."""
-    number = np.bincount(times.ravel()).astype(np.float64)
-    return np.asarray(np.maximum(number / max(1.0, number[1:].sum()), 1e-12))
-
-
-def _log_chance(m: int, draws: IntArray, distinct: IntArray, usual: float) -> FloatArray:
-    """Return how much likelier it is that a row of a leaf was drawn m times than of any: a logarithm, 0 if unknown."""
-    known = (distinct > 0) & (draws <= _LARGEST_LEAF) & (draws > m) & (distinct > 1)
-    n, d = np.where(known, draws, 2), np.where(known, distinct, 2)
-    ways = gammaln(n + 1) - gammaln(m + 1) - gammaln(n - np.minimum(m, n) + 1)
-    chance = ways + _STIRLING[n - np.minimum(m, n), d - 1] - np.log(d) - _STIRLING[n, d]
-    alone = (distinct == 1) & (draws == m)
-    return np.asarray(np.where(known, np.maximum(chance - usual, -50.0), np.where(alone, -usual, 0.0)))
+        closeness /= np.sqrt((closeness**2).sum(axis=1, keepdims=True) + least_spread)
+        alike = closeness.astype(np.float32) @ beside
+        total = likelihood - n_trees / 2 * np.sign(alike) * np.log1p(-np.minimum(alike**2, 0.999))
+        total[likelihood < _NONE / 2] = -np.inf
+        possible[some], score[some] = np.isfinite(total).any(axis=1), logsumexp(total, axis=1) - np.log(n_positions)
+    return possible, score
 
 
 _STIRLING = log_stirling(_LARGEST_LEAF)
 
 
-def _certain(
-    model: Model, rows: Rows, answers: FloatArray, leaves: _Leaves, domain: Domain, timebox: TimeBox
-) -> BoolArray:
+def _log_chance(m: int, draws: IntArray, distinct: IntArray, usual: float) -> FloatArray:
+    """Return how much likelier it is that a row of a leaf was drawn m times than of any: a logarithm, 0 if unknown."""
+    known = (distinct > 1) & (m < draws) & (draws <= _LARGEST_LEAF)
+    n, d = np.where(known, draws, m + 2), np.where(known, distinct, 2)
+    ways = gammaln(n + 1) - gammaln(m + 1) - gammaln(n - m + 1)
+    chance = ways + _STIRLING[n - m, d - 1] - np.log(d) - _STIRLING[n, d]
+    alone = np.where((distinct == 1) & (draws == m), -usual, 0.0)
+    return np.asarray(np.where(known, np.maximum(chance - usual, -50.0), alone))
+
+
+def _certain(forest: Forest, rows: Rows, leaves: _Leaves, domain: Domain, timebox: TimeBox) -> BoolArray:
     """Return which rows must be in the data: a leaf that no other kind of row reaches holds their label or target."""
-    certain: BoolArray = np.zeros(len(rows), dtype=np.bool_)
-    whole = all(one.kind != "numeric" and not one.missing for one in domain.attributes)
-    said = model.observation if isinstance(model, Forest) else None
-    counted = isinstance(said, (ClassCounts, TargetMeans)) or (isinstance(said, Shares) and said.decimals is None)
-    if not (whole and counted) or not isinstance(model, Forest) or np.isnan(rows).any():
-        return certain
-    inside = (domain.encoded(domain.indices(rows)) == rows).all(axis=1)
+    said, found = forest.observation, np.zeros(len(rows), dtype=np.bool_)
+    surely = isinstance(said, (ClassCounts, TargetMeans)) or (isinstance(said, Shares) and said.decimals is None)
+    if not surely or np.isnan(rows).any() or any(one.kind == "numeric" or one.missing for one in domain.attributes):
+        return found
+    holds = (leaves.most > 0) & ((leaves.distinct == 1) | (forest.classes is not None))
     columns = np.ascontiguousarray(rows.T)
-    here = leaves.most > 0
-    if model.classes is None:
-        here &= leaves.distinct == 1
-    for t, tree in enumerate(model.trees):
+    for t in np.flatnonzero(holds.any(axis=0)):
         timebox.require()
-        if here[:, t].any():
-            certain |= here[:, t] & _of_one_cell(tree, domain)[leaf_positions(tree, columns)]
-    return np.asarray(certain & inside)
+        found |= holds[:, t] & _of_one_kind(forest.trees[t], domain)[leaf_positions(forest.trees[t], columns)]
+    return np.asarray(found & (domain.encoded(domain.indices(rows)) == rows).all(axis=1))
 
 
-def _of_one_cell(tree: Tree, domain: Domain) -> BoolArray:
+def _of_one_kind(tree: Tree, domain: Domain) -> BoolArray:
     """Return which leaves only one kind of row can reach."""
     sizes = [one.n_values for one in domain.attributes]
-    ends = np.cumsum([0, *sizes])
-    value = np.zeros((domain.n_columns, ends[-1]))
-    owner = np.repeat(np.arange(len(sizes)), sizes)
+    ends, owner = np.cumsum([0, *sizes]), np.repeat(np.arange(len(sizes)), sizes)
+    value = np.zeros((domain.n_columns, ends[-1]), np.float32)
     for a, one in enumerate(domain.attributes):
         value[list(one.columns), ends[a] : ends[a + 1]] = one.encoded(np.arange(sizes[a])).T
     inside = np.ones((tree.n_nodes, ends[-1]), dtype=np.bool_)
-    nodes = np.array([0])[tree.left[:1] >= 0]
-    while len(nodes):
+    nodes = np.zeros(1, np.int64)
+    while len(nodes := nodes[tree.left[nodes] >= 0]):
         column = tree.feature[nodes]
-        goes = value[column].astype(np.float32) <= tree.threshold[nodes][:, None]
-        other = owner != domain.attribute_of_column[column][:, None]
-        inside[tree.left[nodes]] = inside[nodes] & (goes | other)
-        inside[tree.right[nodes]] = inside[nodes] & (~goes | other)
+        left, other = (
+            value[column] <= tree.threshold[nodes][:, None],
+            owner != domain.attribute_of_column[column][:, None],
+        )
+        inside[tree.left[nodes]], inside[tree.right[nodes]] = (
+            inside[nodes] & (left | other),
+            inside[nodes] & (~left | other),
+        )
         nodes = np.concatenate([tree.left[nodes], tree.right[nodes]])
-        nodes = nodes[tree.left[nodes] >= 0]
     return np.asarray((np.add.reduceat(inside[tree.leaves], ends[:-1], axis=1) == 1).all(axis=1))

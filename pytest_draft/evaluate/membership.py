@@ -10,8 +10,8 @@ from __future__ import annotations
 import pickle
 import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -41,11 +41,8 @@ FOLDS = 5
 LEAST_ROWS = 20
 """Fewer members or strangers make no figure."""
 
-_MOST_WORK = 1_000_000_000
-"""Pairs of a row and a position among the training rows, times trees, that are looked at."""
-
-_MOST_LEAVES = 2_000_000
-"""Rows times trees that are looked at together."""
+_MOST_WORK, _MOST_LEAVES = 1_000_000_000, 2_000_000
+"""Of members times trees that are looked at, with the positions among the training rows and without."""
 
 _UNLIKE = 0.15
 """By how much the area may differ from a half between members of the file and those of refits."""
@@ -65,17 +62,14 @@ Times = Callable[[Forest], IntArray | None]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Rows:
+class _People:
     """Rows and their labels or targets. Its repr shows none."""
 
     rows: Rows
     truth: FloatArray
 
-    def __len__(self) -> int:
-        return len(self.truth)
-
-    def at(self, those: IntArray | slice) -> _Rows:
-        return _Rows(self.rows[those], self.truth[those])
+    def at(self, those: IntArray | slice) -> _People:
+        return _People(self.rows[those], self.truth[those])
 
     @property
     def keys(self) -> list[bytes]:
@@ -85,52 +79,58 @@ class _Rows:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Sides:
-    """What is known of members and strangers, each by the models that were asked. Its repr shows none."""
+    """What is said of members and of strangers. Its repr shows none."""
 
-    members: Mapping[str, FloatArray]
-    strangers: Mapping[str, FloatArray]
-    """`members` and `strangers`: scores by name."""
+    scores: dict[str, tuple[FloatArray, FloatArray]]
+    """By name, of members and of strangers."""
     unique: BoolArray
     """Which members have a row that no other member has."""
-    proved_out: int
-    """Of the strangers."""
+    out: BoolArray
+    """Which strangers are proved not to be in the data."""
 
     @classmethod
-    def joined(cls, sides: list[_Sides]) -> _Sides:
-        """Return all of several sides, by the scores that all have."""
-        names = [name for name in sides[0].members if all(name in one.members for one in sides)]
-        return cls(
-            {name: np.concatenate([one.members[name] for one in sides]) for name in names},
-            {name: np.concatenate([one.strangers[name] for one in sides]) for name in names},
-            np.concatenate([one.unique for one in sides]),
-            sum(one.proved_out for one in sides),
-        )
+    def of(
+        cls, ask: Callable[[_People], attack.Membership], all_members: _People, some: _People, others: _People
+    ) -> _Sides:
+        """Return what is said of some members, and of those of the others that equal no member."""
+        number = Counter(all_members.keys)
+        inside = ask(some)
+        outside = ask(others.at(np.flatnonzero([key not in number for key in others.keys])))
+        scores = {name: (score, outside.scores[name]) for name, score in inside.scores.items()}
+        return cls(scores, np.array([number[key] == 1 for key in some.keys], dtype=np.bool_), ~outside.possible)
 
+    def joined(self, other: _Sides) -> _Sides:
+        """Return both together."""
+        scores = {
+            name: (np.append(members, other.scores[name][0]), np.append(strangers, other.scores[name][1]))
+            for name, (members, strangers) in self.scores.items()
+            if name in other.scores
+        }
+        return _Sides(scores, np.append(self.unique, other.unique), np.append(self.out, other.out))
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _Asked:
-    """A model that is asked of rows, and those it was trained on. Its repr shows none."""
+    def apart(self, rng: np.random.Generator) -> tuple[str, FloatArray, FloatArray]:
+        """Return by what members are told best from strangers, and scores of both.
 
-    model: Model
-    times: IntArray | None
-    trained: _Rows
-    domain: Domain
-    timebox: TimeBox
-
-    def of(self, those: _Rows) -> attack.Membership:
-        n_rows = len(self.trained)
-        return attack.membership(self.model, those.rows, those.truth, self.times, n_rows, self.domain, self.timebox)
-
-    def sides(self, members: _Rows, others: _Rows) -> _Sides:
-        """Return scores of some members, and of those of the others that equal none of all members."""
-        number = Counter(self.trained.keys)
-        strangers = others.at(np.flatnonzero([key not in number for key in others.keys]))
-        unique = np.array([number[key] == 1 for key in members.keys], dtype=np.bool_)
-        inside = self.of(members)
-        if not len(strangers):
-            return _Sides(inside.scores, {name: score[:0] for name, score in inside.scores.items()}, unique, 0)
-        outside = self.of(strangers)
-        return _Sides(inside.scores, outside.scores, unique, int((~outside.possible).sum()))
+        The score is chosen for each half by the other one. Where the choices differ, scores are shares of strangers.
+        """
+        usual = attack.DRAWS if attack.DRAWS in self.scores else attack.ANSWER
+        halves = [rng.integers(0, 2, len(side)) for side in (self.unique, self.out)]
+        chosen = []
+        for h in (0, 1):
+            areas = {
+                name: area_of(*(score[half != h] for score, half in zip(both, halves, strict=True)))
+                + _AHEAD * (name == usual)
+                for name, both in self.scores.items()
+            }
+            chosen.append(max(areas, key=areas.__getitem__))
+        if chosen[0] == chosen[1]:
+            return chosen[0], *self.scores[chosen[0]]
+        found = np.empty(len(self.unique)), np.empty(len(self.out))
+        for h, name in enumerate(chosen):
+            strangers = np.sort(self.scores[name][1][halves[1] == h])
+            for side, score, half in zip(found, self.scores[name], halves, strict=True):
+                side[half == h] = np.searchsorted(strangers, score[half == h], side="right") / max(1, len(strangers))
+        return " or ".join(chosen), *found
 
 
 def membership(
@@ -150,169 +150,109 @@ def membership(
         Where there are no strangers to compare with, or what its leaves say is not read.
     OutOfTimeError
     """
-    everyone, rng = _Rows(data.rows, truth_of(model, data)), np.random.default_rng([seed, 74])
+    everyone, rng = _People(data.rows, truth_of(model, data)), np.random.default_rng([seed, 74])
     times = times_of(model) if isinstance(model, Forest) else None
-    file = _Asked(model, times, everyone, domain, timebox)
-    most = _most(model, data.n_rows)
-    order = rng.permutation(data.n_rows)
-    mine = everyone.at(order[:most])
-    found = file.of(mine)
-    measured = holdout is not None and holdout.answers is not None
+    n_trees, drawn = (model.n_trees, model.draws.drawn) if isinstance(model, Forest) else (1, False)
+    work = _MOST_WORK // (n_trees * data.n_rows) if drawn else MOST_ROWS
+    most, order = max(100, min(MOST_ROWS, _MOST_LEAVES // n_trees, work)), rng.permutation(data.n_rows)
+
+    def asked(of: Model, known: IntArray | None, n_rows: int) -> Callable[[_People], attack.Membership]:
+        return lambda those: attack.membership(of, those.rows, those.truth, known, n_rows, domain, timebox)
+
+    ask, mine = asked(model, times, data.n_rows), everyone.at(order[:most])
+    sides: _Sides | None = None
     if holdout is not None and holdout.answers is not None:
-        sides = file.sides(mine, _Rows(holdout.rows, holdout.answers).at(slice(2 * most)))
+        sides = _Sides.of(ask, everyone, mine, _People(holdout.rows, holdout.answers).at(slice(2 * most)))
     else:
-        sides = _of_refits(file, times_of, order, most, seed)
-        if all(abs(_area(found.scores[name], scores) - 0.5) > _UNLIKE for name, scores in sides.members.items()):
-            raise NotCoveredError(
-                "models that were fitted anew with the settings in this file are not like it, so what it says of "
-                f"people who are not in it is not known: {_GIVE_HOLDOUT}"
-            )
-    n_strangers = len(next(iter(sides.strangers.values())))
-    if min(n_strangers, len(sides.unique)) < LEAST_ROWS:
+        parts = np.array_split(order, FOLDS)
+        for number, left in enumerate(parts):
+            rest = everyone.at(np.sort(np.setdiff1d(order, left)))
+            try:
+                again = _refitted(model, rest, seed + number, timebox)
+                ask_it = asked(again, None if times is None else times_of(again), len(rest.truth))
+                found = _Sides.of(ask_it, rest, *(everyone.at(parts[k % FOLDS][:most]) for k in (number + 1, number)))
+            except OutOfTimeError:
+                if sides is None:
+                    raise
+                break
+            sides = found if sides is None else sides.joined(found)
+            if len(sides.unique) >= most:
+                break
+    said = ask(mine)
+    assert sides is not None
+    if all(abs(area_of(said.scores[name], members) - 0.5) > _UNLIKE for name, (members, _) in sides.scores.items()):
+        raise NotCoveredError(f"models that are fitted anew with its settings are not like it: {_GIVE_HOLDOUT}")
+    if min(len(sides.out), len(sides.unique)) < LEAST_ROWS:
         raise NotCoveredError(f"fewer than {LEAST_ROWS} rows are known that equal no training row: {_GIVE_HOLDOUT}")
-    halves = [rng.integers(0, 2, number) for number in (len(sides.unique), n_strangers)]
-    by = _chosen(sides, *halves)
+    score, members, strangers = sides.apart(rng)
     alone = int(sides.unique.sum())
     return Membership(
-        others="of the holdout" if measured else "left out of refits",
-        rows=len(mine),
+        others="left out of refits" if holdout is None or holdout.answers is None else "of the holdout",
+        rows=len(said.possible),
         of_rows=data.n_rows,
-        strangers=n_strangers,
-        draws_known=times is not None and isinstance(model, Forest) and model.draws.drawn,
-        score=" or ".join(dict.fromkeys(name for name, *_ in by)),
-        everyone=_told_apart(by, rng),
-        unique=_told_apart(by, rng, sides.unique) if LEAST_ROWS <= alone < len(sides.unique) else None,
-        proved_in=int(found.certain.sum()),
-        proved_out=sides.proved_out,
-        most_exposed=min(float((scores[1] >= scores[0].max()).mean()) for _, *scores, _ in by),
-        doubts=() if found.possible.all() else (_NO_ROOM,),
+        strangers=len(strangers),
+        draws_known=times is not None and drawn,
+        score=score,
+        everyone=_told_apart(members, strangers, rng),
+        unique=_told_apart(members[sides.unique], strangers, rng) if LEAST_ROWS <= alone < len(members) else None,
+        proved_in=int(said.certain.sum()),
+        proved_out=int(sides.out.sum()),
+        most_exposed=float((strangers >= members.max()).mean()),
+        doubts=() if said.possible.all() else (_NO_ROOM,),
     )
 
 
-def _most(model: Model, n_rows: int) -> int:
-    """Return how many members are looked at."""
-    n_trees = model.n_trees if isinstance(model, Forest) else 1
-    drawn = isinstance(model, Forest) and model.draws.drawn
-    return max(100, min(MOST_ROWS, _MOST_LEAVES // n_trees, _MOST_WORK // (n_trees * (n_rows if drawn else 1))))
-
-
-def _of_refits(file: _Asked, times_of: Times, order: IntArray, most: int, seed: int) -> _Sides:
-    """Return what models say that are fitted anew: of the rows that were left out of each, and of the next ones."""
-    model, everyone, timebox = file.model, file.trained, file.timebox
-    if not isinstance(model, Forest):
-        raise NotCoveredError(f"its {model.kind} is not fitted anew here: {_GIVE_HOLDOUT}")
-    estimator = own_estimator(model, len(everyone), seed)
-    criterion = model.tree_parameters.get("criterion")
-    weighted = model.draws.uneven and model.draws.class_weight is None
-    if estimator is None or weighted or getattr(estimator, "criterion", criterion) != criterion:
-        raise NotCoveredError(f"its {model.kind} is not fitted anew here: {_GIVE_HOLDOUT}")
-    parts, found = np.array_split(order, FOLDS), []
-    for number, left in enumerate(parts):
-        others = np.sort(np.setdiff1d(order, left))
-        try:
-            refitted = _refitted(model, estimator.set_params(random_state=seed + number), everyone.at(others), timebox)
-            times = None if file.times is None else times_of(refitted)
-            asked = replace(file, model=refitted, times=times, trained=everyone.at(others))
-            members = parts[(number + 1) % FOLDS]
-            found.append(asked.sides(everyone.at(members[:most]), everyone.at(left[:most])))
-        except OutOfTimeError:
-            if not found:
-                raise
-            break
-        if sum(len(one.unique) for one in found) >= most:
-            break
-    return _Sides.joined(found)
-
-
-def _refitted(model: Forest, estimator: object, mine: _Rows, timebox: TimeBox) -> Forest:
+def _refitted(model: Model, mine: _People, seed: int, timebox: TimeBox) -> Forest:
     """Return a model of the same settings that was trained on some rows, as its file is read."""
-    labels = mine.truth.astype(np.int64) if model.classes is not None else np.zeros(len(mine), np.int64)
-    if model.classes is not None and len(np.unique(labels)) < model.n_classes:
-        raise NotCoveredError(f"a class of its has too few rows for the rest to be fitted anew: {_GIVE_HOLDOUT}")
+    refused = NotCoveredError(f"no {model.kind} of these settings is fitted anew here: {_GIVE_HOLDOUT}")
+    estimator = own_estimator(model, len(mine.truth), seed) if isinstance(model, Forest) else None
+    if not isinstance(model, Forest) or estimator is None or (model.draws.uneven and model.draws.class_weight is None):
+        raise refused
+    criterion = model.tree_parameters.get("criterion")
+    labels = mine.truth.astype(np.int64) if model.classes is not None else np.zeros(len(mine.truth), np.int64)
+    lacking = model.classes is not None and len(np.unique(labels)) < model.n_classes
+    if lacking or getattr(estimator, "criterion", criterion) != criterion:
+        raise refused
+    said, level = model.observation, "labels" if isinstance(model.observation, WinningLabels) else "counts"
+    if isinstance(said, Shares) and said.decimals is not None:
+        level = f"decimals:{said.decimals}"
     try:
         with warnings.catch_warnings(), threadpool_limits(1):
             warnings.simplefilter("ignore")
             fitted = fitted_as(estimator, mine.rows, mine.truth, timebox)
-            if isinstance(model.observation, Answers):
-                fitted, _ = hardened(fitted, _level(model.observation))
+            if isinstance(said, Answers):
+                fitted, _ = hardened(fitted, level)
         found: Forest = read_forest(pickle.dumps(fitted))
-    except (ValueError, TypeError, DraftError) as error:
-        if isinstance(error, OutOfTimeError):
-            raise
-        raise NotCoveredError(f"its {model.kind} is not fitted anew here: {_GIVE_HOLDOUT}") from error
+    except OutOfTimeError:
+        raise
+    except (ValueError, TypeError, DraftError) as error:  # parameters of another version, or what is not read
+        raise refused from error
     if isinstance(found.observation, BoostedSums):
         found = with_amounts(found, np.ascontiguousarray(mine.rows.T.astype(np.float64)), labels)
     return found
 
 
-def _level(said: Answers) -> str:
-    """Return to which level a file was hardened that says this."""
-    if isinstance(said, WinningLabels):
-        return "labels"
-    return f"decimals:{said.decimals}" if isinstance(said, Shares) and said.decimals is not None else "counts"
+def _told_apart(members: FloatArray, strangers: FloatArray, rng: np.random.Generator) -> ToldApart:
+    """Return figures of members beside strangers, with intervals."""
+
+    def figures(some: FloatArray, others: FloatArray) -> list[float]:
+        return [area_of(some, others), *(found_of(some, others, rate) for rate in LEAST_STRANGERS)]
+
+    drawn = [figures(*(rng.choice(side, len(side)) for side in (members, strangers))) for _ in range(_RESAMPLED)]
+    whole, ends = figures(members, strangers), np.quantile(drawn, [0.025, 0.975], axis=0).tolist()
+    area, *found = (Estimate(at, min(at, low), max(at, high)) for at, low, high in zip(whole, *ends, strict=True))
+    enough = (len(strangers) >= least for least in LEAST_STRANGERS.values())
+    return ToldApart(len(members), area, *(one if there else None for one, there in zip(found, enough, strict=True)))
 
 
-_By = tuple[str, FloatArray, FloatArray, BoolArray]
-"""A score by its name; by it members and strangers, and which members are meant."""
-
-
-def _chosen(sides: _Sides, half: IntArray, half_of_strangers: IntArray) -> list[_By]:
-    """Return the score that tells members from strangers best on each other half; both halves if it is the same."""
-    usual = next((name for name in (attack.BY_DRAWS, attack.ANSWER) if name in sides.members), None)
-    names = []
-    for h in (0, 1):
-        areas = {
-            name: _area(scores[half != h], sides.strangers[name][half_of_strangers != h])
-            for name, scores in sides.members.items()
-        }
-        names.append(max(areas, key=lambda name: areas[name] + _AHEAD * (name == usual)))
-    if names[0] == names[1]:
-        return [(names[0], sides.members[names[0]], sides.strangers[names[0]], np.ones(len(half), dtype=np.bool_))]
-    return [
-        (name, sides.members[name][half == h], sides.strangers[name][half_of_strangers == h], half == h)
-        for h, name in enumerate(names)
-    ]
-
-
-def _told_apart(by: list[_By], rng: np.random.Generator, which: BoolArray | None = None) -> ToldApart:
-    """Return figures of members, or of some of them, with intervals."""
-    compared = [
-        (members if which is None else members[which[inside]], strangers) for _, members, strangers, inside in by
-    ]
-    compared = [one for one in compared if len(one[0]) and len(one[1])]
-    n_members, n_strangers = (sum(len(one[side]) for one in compared) for side in (0, 1))
-
-    def figures(sets: list[tuple[FloatArray, FloatArray]]) -> list[float]:
-        of_each = [[_area(*one), *(_found(*one, rate) for rate in LEAST_STRANGERS)] for one in sets]
-        return list(np.average(of_each, axis=0, weights=[len(one[0]) for one in sets]))
-
-    drawn = np.array(
-        [
-            figures(
-                [(rng.choice(members, len(members)), rng.choice(others, len(others))) for members, others in compared]
-            )
-            for _ in range(_RESAMPLED)
-        ]
-    )
-    low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
-    whole = figures(compared)
-    area, *found = (
-        Estimate(value, min(value, float(one)), max(value, float(other)))
-        for value, one, other in zip(whole, low, high, strict=True)
-    )
-    enough = [n_strangers >= least for least in LEAST_STRANGERS.values()]
-    surely = [one if there else None for one, there in zip(found, enough, strict=True)]
-    return ToldApart(n_members, area, *surely)
-
-
-def _area(members: FloatArray, strangers: FloatArray) -> float:
+def area_of(members: FloatArray, strangers: FloatArray) -> float:
     """Return how often a member scores higher than a stranger; of equal scores half count."""
     ordered = np.sort(strangers)
-    below, up_to = (np.searchsorted(ordered, members, side=side) for side in ("left", "right"))
-    return float((below + up_to).mean() / (2 * len(strangers)))
+    below, up_to = (np.searchsorted(ordered, members, side=side).mean() for side in ("left", "right"))
+    return float(below + up_to) / (2 * max(1, len(strangers)))
 
 
-def _found(members: FloatArray, strangers: FloatArray, rate: float) -> float:
+def found_of(members: FloatArray, strangers: FloatArray, rate: float) -> float:
     """Return the share of members that score higher than all strangers but this share of them."""
     at = len(strangers) - 1 - int(rate * len(strangers))
     return float((members > np.partition(strangers, at)[at]).mean())
