@@ -1,7 +1,7 @@
 """How well files tell their people from others: in go tables, out comes a line a file, and beside it shadow models.
 
 Strangers are once 2,000 held-out rows, and once those that are left out of refits; the usual score is that of somebody
-without the seeds. On two small tables the same people are also attacked by LiRA (Carlini et al., S&P 2022): online, with
+without the seeds. On two small tables the same people are attacked by LiRA, too (Carlini et al., S&P 2022): online, with
 Gaussians fitted for each person to the logits of models that were trained with and without them.
 """
 
@@ -21,15 +21,17 @@ from sklearn import datasets, ensemble
 from sklearn.base import clone
 
 from pytest_draft.arrays import FloatArray
-from pytest_draft.artifact import occurrences, read
-from pytest_draft.attack.membership import membership
-from pytest_draft.domain import Attribute, Domain
+from pytest_draft.artifact import Forest, occurrences, read
+from pytest_draft.artifact.forest.observations import BoostedSums
+from pytest_draft.attack.boosted.staged import with_amounts
+from pytest_draft.attack.membership import DRAWS, membership
+from pytest_draft.data import Holdout, TrainingData
+from pytest_draft.domain import Attribute, Domain, infer
+from pytest_draft.errors import NotCoveredError
 from pytest_draft.evaluate.membership import area_of, found_of
-from pytest_draft.examine.flow import examine
-from pytest_draft.facts.case import Case
+from pytest_draft.evaluate.membership import membership as figures
 from pytest_draft.facts.membership import Estimate, Membership
-from pytest_draft.policy.membership import RULE
-from pytest_draft.policy.policy import default_policy
+from pytest_draft.knowledge import known_occurrences, knows_occurrences
 from pytest_draft.timebox import TimeBox
 from studies.options import add_datasets
 from studies.packaged_tables import packaged
@@ -91,17 +93,32 @@ def lines(name: str, settings: str, folder: Path, seed: int, seconds: float) -> 
     """Yield a line for a file: by held-out rows with the seeds and without, and by rows left out of refits."""
     table = table_of(name, folder).sample(frac=1, random_state=seed).reset_index(drop=True)
     n_rows = min(ROWS, len(table) // 2)
-    with tempfile.TemporaryDirectory() as temporary:
-        mine, others, path = (str(Path(temporary, one)) for one in ("train.csv", "others.csv", "model.joblib"))
-        table[:n_rows].to_csv(mine, index=False)
-        table[n_rows : n_rows + HELD_OUT].to_csv(others, index=False)
-        model = model_of(settings, table, seed)
-        joblib.dump(model.fit(table.iloc[:n_rows, :-1], table.label[:n_rows]), path)
-        found = {}
-        for how, besides in (("held out", {"holdout": others}), ("left out", {})):
-            found[how] = _examined(path, mine, seconds, seed, **besides)
-        usual = _examined(path, mine, seconds, seed, holdout=others, adversary="published")
-    whole, left = found["held out"], found["left out"]
+    model = model_of(settings, table, seed)
+    forest = _forest_of(model.fit(table.iloc[:n_rows, :-1], table.label[:n_rows]))
+    people = table.iloc[:, :-1].to_numpy(np.float32)
+    truth = table.label.to_numpy(np.float64) if forest.classes is None else np.searchsorted(model.classes_, table.label)
+    labels = np.zeros(n_rows, np.int64) if forest.classes is None else truth[:n_rows].astype(np.int64)
+    targets = truth[:n_rows].astype(np.float64) if forest.classes is None else None
+    names = tuple(table.columns[:-1].map(str))
+    data = TrainingData(people[:n_rows], labels, names, None, "given in memory", targets=targets)
+    some = slice(n_rows, n_rows + HELD_OUT)
+    holdout = Holdout(people[some], None, "given in memory", answers=truth[some].astype(np.float64))
+    if isinstance(forest.observation, BoostedSums):
+        forest = with_amounts(forest, np.ascontiguousarray(data.rows.T.astype(np.float64)), labels)
+
+    def found(adversary: str, others: Holdout | None) -> Membership | None:
+        def times(one: Forest) -> Any:
+            return known_occurrences(one, adversary) if knows_occurrences(one, adversary) else None
+
+        try:
+            return figures(
+                forest, data, others, infer(names, data.rows.astype(np.float64)), times, seed, TimeBox(seconds)
+            )
+        except NotCoveredError as error:
+            print(f"# {error}", flush=True)
+            return None
+
+    whole, left, usual = found("artifact", holdout), found("artifact", None), found("published", holdout)
     yield {
         "table": name,
         "rows": n_rows,
@@ -115,16 +132,16 @@ def lines(name: str, settings: str, folder: Path, seed: int, seconds: float) -> 
         "proved in": None if whole is None else whole.share_in,
         "proved out": None if whole is None else whole.share_out,
         "strangers": None if whole is None else whole.strangers,
+        "unique AUC": None if whole is None or whole.unique is None else whole.unique.auc,
         "score": None if whole is None else whole.score,
     }
 
 
-def _examined(path: str, mine: str, seconds: float, seed: int, **besides: Any) -> Membership | None:
-    case = Case(path, mine, target="label", seconds=seconds, seed=seed, attack=False, **besides)
-    examined, _ = examine(case)
-    outcome = RULE.check(examined, default_policy().rules[RULE.id])
-    print(f"# {outcome.result}: {outcome.sentence}", flush=True)
-    return examined.membership
+def _forest_of(model: Any) -> Forest:
+    """Return a fitted model as its file is read."""
+    with tempfile.TemporaryDirectory() as folder:
+        joblib.dump(model, Path(folder, "model.joblib"))
+        return read(Path(folder, "model.joblib")).forest
 
 
 def _figure(found: Membership | None, name: str) -> Estimate | None:
@@ -146,26 +163,36 @@ def beside_shadows(name: str, settings: str, folder: Path, seed: int, n_models: 
     def logit(model: Any) -> FloatArray:
         share = model.predict_proba(rows)[np.arange(number), np.searchsorted(model.classes_, label)]
         share = np.clip(share, 1e-3, 1 - 1e-3)
-        return np.log(share / (1 - share))
+        return np.asarray(np.log(share / (1 - share)))
 
     inside = np.isin(np.arange(number), rng.permutation(number)[: number // 2])
     model = model_of(settings, table, seed)
     mine = np.flatnonzero(inside)
     attacked = clone(model).fit(rows[mine], label[mine])
-    with tempfile.TemporaryDirectory() as temporary:
-        joblib.dump(attacked, Path(temporary, "model.joblib"))
-        forest = read(Path(temporary, "model.joblib")).forest
-    columns = [Attribute(str(c), "numeric", (c,), float(rows[:, c].min()), float(rows[:, c].max())) for c in range(rows.shape[1])]
+    forest = _forest_of(attacked)
+    columns = [
+        Attribute(str(c), "numeric", (c,), float(rows[:, c].min()), float(rows[:, c].max()))
+        for c in range(rows.shape[1])
+    ]
     domain = Domain(tuple(one.name for one in columns), tuple(columns), name)
     answers = np.searchsorted(attacked.classes_, label).astype(float)
     found = membership(forest, rows, answers, occurrences(forest), len(mine), domain, TimeBox(600.0))
     trained = np.array([np.isin(np.arange(number), rng.permutation(number)[: number // 2]) for _ in range(n_models)])
-    logits = np.array([logit(clone(model).set_params(random_state=k).fit(rows[one], label[one])) for k, one in enumerate(trained)])
+    logits = np.array(
+        [logit(clone(model).set_params(random_state=k).fit(rows[one], label[one])) for k, one in enumerate(trained)]
+    )
     seen, own = logit(attacked), np.empty(number)
     for i in range(number):
         with_it, without = logits[trained[:, i], i], logits[~trained[:, i], i]
-        own[i] = norm.logpdf(seen[i], with_it.mean(), with_it.std() + 0.1) - norm.logpdf(seen[i], without.mean(), without.std() + 0.1)
-    return {"inside": inside, "with the seeds": found.scores["the likelihood of the draws"], "LiRA": own, "usual score": seen}
+        own[i] = norm.logpdf(seen[i], with_it.mean(), with_it.std() + 0.1) - norm.logpdf(
+            seen[i], without.mean(), without.std() + 0.1
+        )
+    return {
+        "inside": inside.astype(np.float64),
+        "with the seeds": found.scores[DRAWS],
+        "LiRA": own,
+        "usual score": seen,
+    }
 
 
 def compared(found: dict[str, FloatArray]) -> Iterator[dict[str, object]]:
@@ -196,7 +223,7 @@ def _roc(name: str, scores: FloatArray, inside: Any) -> Curve:
     at = at[np.unique(np.linspace(0, len(at) - 1, 60).astype(int))]
     scores = np.nan_to_num(scores, neginf=-1e3)
     alarms, found = ([float((scores[side] >= one).mean()) for one in at] for side in (~inside, inside))
-    return Curve(name, [0.0, *alarms], [0.0, *found])
+    return Curve([0.0, *alarms], [0.0, *found], name, marked=False)
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -204,7 +231,9 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     add_datasets(command)
     command.add_argument("--seconds", type=float, default=2400.0, help="time box of each file (2400)")
     command.add_argument("--seed", type=int, default=0, help="draws rows, and is the models' random_state (0)")
-    command.add_argument("--little", action="store_true", help="files that tell little, of all tables, in place of the twenty")
+    command.add_argument(
+        "--little", action="store_true", help="files that tell little, of all tables, in place of the twenty"
+    )
     command.add_argument("--shadows", type=int, default=64, metavar="N", help="models of LiRA (64)")
     command.add_argument("--plot", type=Path, metavar="SVG", help="draw the ROC curves beside LiRA's")
 
