@@ -48,7 +48,7 @@ _UNLIKE = 0.15
 """By how much the area may differ from a half between members of the file and those of refits."""
 
 _AHEAD = 0.02
-"""By how much the area of another score must be larger than that of the one that is best on most files."""
+"""By how much another score must be better than that of the draws, which is best on most files."""
 
 _RESAMPLED = 200
 _GIVE_HOLDOUT = "give rows that it was not trained on with --draft-holdout"
@@ -113,16 +113,14 @@ class _Sides:
 
         The score is chosen for each half by the other one. Where the choices differ, scores are shares of strangers.
         """
-        usual = attack.DRAWS if attack.DRAWS in self.scores else attack.ANSWER
         halves = [rng.integers(0, 2, len(side)) for side in (self.unique, self.out)]
         chosen = []
         for h in (0, 1):
-            areas = {
-                name: area_of(*(score[half != h] for score, half in zip(both, halves, strict=True)))
-                + _AHEAD * (name == usual)
-                for name, both in self.scores.items()
-            }
-            chosen.append(max(areas, key=areas.__getitem__))
+            worth = {}
+            for name, both in self.scores.items():
+                others = [score[half != h] for score, half in zip(both, halves, strict=True)]
+                worth[name] = area_of(*others) + found_of(*others, 0.01) + _AHEAD * (name == attack.DRAWS)
+            chosen.append(max(worth, key=worth.__getitem__))
         if chosen[0] == chosen[1]:
             return chosen[0], *self.scores[chosen[0]]
         found = np.empty(len(self.unique)), np.empty(len(self.out))

@@ -168,7 +168,7 @@ def fitted_as(estimator: Any, rows: Rows, answers: FloatArray, timebox: TimeBox)
         timebox.require()
         number = min(whole, number + max(1, int(number / max(1e-3, timebox.elapsed - start))))
         fitted.set_params(**{size: number, "warm_start": True}).fit(rows, answers)
-    return fitted
+    return fitted.set_params(warm_start=False)
 
 
 def _guesses(

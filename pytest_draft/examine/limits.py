@@ -28,7 +28,7 @@ HURRIED_SHARE, HURRIED = 0.05, 2.0
 LABELS_SHARE = 0.2
 """Share of the time box that it may take to find out what the file tells of labels: a second or two, mostly."""
 
-MEMBERSHIP_SHARE = 0.05
+MEMBERSHIP_SHARE = 0.1
 """Share of the time box that it may take to find out how well the file tells its training rows from others."""
 
 NUMERIC_SHARE = 0.55

@@ -18,6 +18,7 @@ class Estimate:
     value: float
     low: float
     high: float
+    """`value`, `low` and `high`: the figure, and the ends of its interval."""
 
     def __post_init__(self) -> None:
         require_shares(value=self.value, low=self.low, high=self.high)
@@ -29,6 +30,7 @@ class ToldApart:
     """How well some members are told from strangers: by the score that does it best on other rows."""
 
     members: int
+    """How many."""
     auc: Estimate
     """How often a member scores higher than a stranger; of equal scores half count (area under the ROC curve)."""
     found: Estimate | None
@@ -53,6 +55,7 @@ class Membership:
     score: str
     """By what they are told apart."""
     everyone: ToldApart
+    """Of all members that were looked at."""
     unique: ToldApart | None
     """Of members whose row no other member has; None where they are too few, or everyone."""
     proved_in: int
