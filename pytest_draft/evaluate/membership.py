@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+import zlib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -41,14 +42,14 @@ FOLDS = 5
 LEAST_ROWS = 20
 """Fewer members or strangers make no figure."""
 
-_MOST_WORK, _MOST_LEAVES = 1_000_000_000, 2_000_000
+_MOST_WORK, _MOST_LEAVES = 500_000_000, 2_000_000
 """Of members times trees that are looked at, with the positions among the training rows and without."""
 
 _UNLIKE = 0.15
 """By how much the area may differ from a half between members of the file and those of refits."""
 
 _AHEAD = 0.02
-"""By how much another score must be better than that of the draws, which is best on most files."""
+"""By how much another score must be better than that which is best on most files: by the draws, else the answer."""
 
 _RESAMPLED = 200
 _GIVE_HOLDOUT = "give rows that it was not trained on with --draft-holdout"
@@ -87,6 +88,8 @@ class _Sides:
     """Which members have a row that no other member has."""
     out: BoolArray
     """Which strangers are proved not to be in the data."""
+    halves: tuple[BoolArray, BoolArray]
+    """By what rows hold, of members and of strangers: whoever is both is in one half."""
 
     @classmethod
     def of(
@@ -94,10 +97,12 @@ class _Sides:
     ) -> _Sides:
         """Return what is said of some members, and of those of the others that equal no member."""
         number = Counter(all_members.keys)
-        inside = ask(some)
-        outside = ask(others.at(np.flatnonzero([key not in number for key in others.keys])))
+        strangers = others.at(np.flatnonzero([key not in number for key in others.keys]))
+        inside, outside = ask(some), ask(strangers)
         scores = {name: (score, outside.scores[name]) for name, score in inside.scores.items()}
-        return cls(scores, np.array([number[key] == 1 for key in some.keys], dtype=np.bool_), ~outside.possible)
+        unique = np.array([number[key] == 1 for key in some.keys], dtype=np.bool_)
+        halves = [np.array([zlib.crc32(key) % 2 for key in one.keys], dtype=np.bool_) for one in (some, strangers)]
+        return cls(scores, unique, ~outside.possible, (halves[0], halves[1]))
 
     def joined(self, other: _Sides) -> _Sides:
         """Return both together."""
@@ -106,27 +111,30 @@ class _Sides:
             for name, (members, strangers) in self.scores.items()
             if name in other.scores
         }
-        return _Sides(scores, np.append(self.unique, other.unique), np.append(self.out, other.out))
+        halves = [np.append(mine, its) for mine, its in zip(self.halves, other.halves, strict=True)]
+        unique, out = np.append(self.unique, other.unique), np.append(self.out, other.out)
+        return _Sides(scores, unique, out, (halves[0], halves[1]))
 
-    def apart(self, rng: np.random.Generator) -> tuple[str, FloatArray, FloatArray]:
+    def apart(self) -> tuple[str, FloatArray, FloatArray]:
         """Return by what members are told best from strangers, and scores of both.
 
         The score is chosen for each half by the other one. Where the choices differ, scores are shares of strangers.
         """
-        halves = [rng.integers(0, 2, len(side)) for side in (self.unique, self.out)]
-        chosen = []
+        chosen, usual = [], attack.DRAWS if attack.DRAWS in self.scores else attack.ANSWER
         for h in (0, 1):
             worth = {}
             for name, both in self.scores.items():
-                others = [score[half != h] for score, half in zip(both, halves, strict=True)]
-                worth[name] = area_of(*others) + found_of(*others, 0.01) + _AHEAD * (name == attack.DRAWS)
+                members, strangers = (score[half != h] for score, half in zip(both, self.halves, strict=True))
+                worth[name] = (
+                    area_of(members, strangers) + found_of(members, strangers, 0.01) + _AHEAD * (name == usual)
+                )
             chosen.append(max(worth, key=worth.__getitem__))
         if chosen[0] == chosen[1]:
             return chosen[0], *self.scores[chosen[0]]
         found = np.empty(len(self.unique)), np.empty(len(self.out))
         for h, name in enumerate(chosen):
-            strangers = np.sort(self.scores[name][1][halves[1] == h])
-            for side, score, half in zip(found, self.scores[name], halves, strict=True):
+            strangers = np.sort(self.scores[name][1][self.halves[1] == h])
+            for side, score, half in zip(found, self.scores[name], self.halves, strict=True):
                 side[half == h] = np.searchsorted(strangers, score[half == h], side="right") / max(1, len(strangers))
         return " or ".join(chosen), *found
 
@@ -182,7 +190,7 @@ def membership(
         raise NotCoveredError(f"models that are fitted anew with its settings are not like it: {_GIVE_HOLDOUT}")
     if min(len(sides.out), len(sides.unique)) < LEAST_ROWS:
         raise NotCoveredError(f"fewer than {LEAST_ROWS} rows are known that equal no training row: {_GIVE_HOLDOUT}")
-    score, members, strangers = sides.apart(rng)
+    score, members, strangers = sides.apart()
     alone = int(sides.unique.sum())
     return Membership(
         others="left out of refits" if holdout is None or holdout.answers is None else "of the holdout",
@@ -245,12 +253,16 @@ def _told_apart(members: FloatArray, strangers: FloatArray, rng: np.random.Gener
 
 def area_of(members: FloatArray, strangers: FloatArray) -> float:
     """Return how often a member scores higher than a stranger; of equal scores half count."""
+    if not len(members) or not len(strangers):
+        return 0.5
     ordered = np.sort(strangers)
     below, up_to = (np.searchsorted(ordered, members, side=side).mean() for side in ("left", "right"))
-    return float(below + up_to) / (2 * max(1, len(strangers)))
+    return float(below + up_to) / (2 * len(strangers))
 
 
 def found_of(members: FloatArray, strangers: FloatArray, rate: float) -> float:
     """Return the share of members that score higher than all strangers but this share of them."""
+    if not len(members) or not len(strangers):
+        return 0.0
     at = len(strangers) - 1 - int(rate * len(strangers))
     return float((members > np.partition(strangers, at)[at]).mean())

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from pytest_draft.facts.examination import Examination
-from pytest_draft.facts.membership import LEAST_STRANGERS, Estimate, Membership, ToldApart
+from pytest_draft.facts.membership import LEAST_STRANGERS, Estimate, Membership
 from pytest_draft.policy.bar import Bar
 from pytest_draft.policy.remedies import smaller
 from pytest_draft.policy.rule import Key, NotApplicable, Outcome, Rule, Thresholds, combined
-
-_RATE, _CHANCE = 0.01, 0.5
 
 
 def check(examination: Examination, thresholds: Thresholds) -> Outcome:
@@ -25,56 +24,41 @@ def check(examination: Examination, thresholds: Thresholds) -> Outcome:
     if artifact.n_trees is None:
         return outcome
     seeds = "; without its seeds (python -m pytest_draft harden) it tells less" * found.draws_known
-    return Outcome(
-        outcome.result, outcome.sentence, f"{smaller(artifact)}, and judge the new file{seeds}", outcome.close
-    )
+    return replace(outcome, remedy=f"{smaller(artifact)}, and judge the new file{seeds}")
 
 
 def _outcomes(found: Membership, thresholds: Thresholds) -> Iterator[Outcome]:
     beside = f"{found.strangers:,} rows {found.others}"
-    for part, name in ((found.everyone, ""), (found.unique, " who share their row with nobody")):
-        if part is not None:
-            yield from _of(part, f"members{name}", beside, thresholds, alone=not name)
+    for part, who in ((found.everyone, "members"), (found.unique, "members who share their row with nobody")):
+        if part is None:
+            continue
+        for key, figure, chance, shown in (
+            ("max_found_share", part.found, 0.01, f"of the {who} {{:.0%}} score higher than 99 % of others ({beside})"),
+            (
+                "max_auc",
+                part.auc,
+                0.5,
+                f"of pairs of {who} and others, the member scores higher in {{:.0%}} ({beside})",
+            ),
+        ):
+            outcome = _judged(figure, thresholds.get(key), chance, shown)
+            if outcome is not None and (part is found.everyone or (figure is not None and outcome.result != "passed")):
+                yield outcome  # of a part only what does not pass is said
     if (share := thresholds.get("max_proved_share")) is not None:
         shown = f"the file proves of {found.proved_in:,} of {found.rows:,} members that they are in the data"
         yield Bar(share, f"limit: {100 * share:g} %", by_proof=True).judge(found.share_in, shown)
 
 
-def _of(part: ToldApart, who: str, beside: str, thresholds: Thresholds, *, alone: bool) -> Iterator[Outcome]:
-    """Judge how well some members are told from strangers; of a part only what does not pass is said."""
-    rates = (
-        (
-            "max_found_share",
-            part.found,
-            _RATE,
-            f"of the {who} {{:.0%}} score higher than 99 % of other people ({beside})",
-        ),
-        (
-            "max_auc",
-            part.auc,
-            _CHANCE,
-            f"of the {who}, and of others, a member scores higher {{:.0%}} of the time ({beside})",
-        ),
-    )
-    for key, figure, chance, said in rates:
-        if (limit := thresholds.get(key)) is None:
-            continue
-        if figure is None:
-            if alone:
-                least = LEAST_STRANGERS[_RATE]
-                yield Outcome("inconclusive", f"fewer than {least} other people are known to compare with ({beside})")
-            continue
-        outcome = _judged(figure, limit, chance, said.format(figure.value))
-        if alone or outcome.result != "passed":
-            yield outcome
-
-
-def _judged(figure: Estimate, limit: float, chance: float, shown: str) -> Outcome:
+def _judged(figure: Estimate | None, limit: float | None, chance: float, shown: str) -> Outcome | None:
     """Judge a figure: it fails where it crosses its limit and is surely more than chance."""
-    bar = Bar(limit, f"limit: {100 * limit:g} %", base=chance)
+    if limit is None:
+        return None
+    if figure is None:
+        return Outcome("inconclusive", f"fewer than {LEAST_STRANGERS[0.01]} other people are known to compare with")
+    bar, said = Bar(limit, f"limit: {100 * limit:g} %", base=chance), shown.format(figure.value)
     if bar.crossed_by(figure.value) and figure.low <= chance:
-        return Outcome("inconclusive", f"{shown}; {bar.said}; that may be chance: give more rows with --draft-holdout")
-    return bar.judge(figure.value, shown)
+        return Outcome("inconclusive", f"{said}; {bar.said}; that may be chance: give more rows with --draft-holdout")
+    return bar.judge(figure.value, said)
 
 
 RULE = Rule(
