@@ -1,7 +1,7 @@
 """How well files tell their people from others: in go tables, out comes a line a file, and beside it shadow models.
 
 Strangers are once 2,000 held-out rows, and once those that are left out of refits; the usual score is that of somebody
-without the seeds. On two small tables the same people are attacked by LiRA, too (Carlini et al., S&P 2022): online, with
+without the seeds. On two small tables the same people are attacked by LiRA (Carlini et al., S&P 2022): online, with
 Gaussians fitted for each person to the logits of models that were trained with and without them.
 """
 

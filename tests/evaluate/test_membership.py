@@ -169,7 +169,7 @@ def test_targets_and_boosted_trees_are_told(found):
 
 def test_what_is_not_compared_is_said(found):
     rows, labels = people()
-    with pytest.raises(NotCoveredError, match="fewer than 20 rows are known .* --draft-holdout"):
+    with pytest.raises(NotCoveredError, match=r"fewer than 20 rows are known .* --draft-holdout"):
         found(DecisionTreeClassifier(max_depth=2).fit(rows[:12], labels[:12]), rows[:12], labels[:12])
     with pytest.raises(OutOfTimeError):
         found(forest().fit(rows, labels), rows, labels, seconds=1e-9)
