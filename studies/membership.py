@@ -215,7 +215,7 @@ def drawn(found: dict[str, dict[str, FloatArray]]) -> Callable[[], Any]:
     for panel, scores in found.items():
         inside = scores["inside"].astype(bool)
         curves[panel] = [_roc(name, scores[name], inside) for name in ("with the seeds", "LiRA", "usual score")]
-    return panels(curves, "strangers taken for members", "members found")
+    return panels(curves, "strangers taken for members", "members found", logarithmic="xy")
 
 
 def _roc(name: str, scores: FloatArray, inside: Any) -> Curve:

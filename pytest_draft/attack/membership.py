@@ -37,6 +37,9 @@ _LARGEST_LEAF = 200
 _MOST_TIMES = 3
 """Rows that were drawn so often, or more often, count alike where trees that drew them are held beside others."""
 
+_LITTLE = 1e-6
+"""Of the score by sizes, so that it decides between answers that are all alike."""
+
 _ENTRIES = 4_000_000
 """Pairs of a row and a position that are looked at together."""
 
@@ -96,10 +99,11 @@ def membership(
     answer = answers_of(model, rows).mean(axis=0)[np.arange(len(rows)), label]
     leaves = _leaves(model, rows, answers, label, n_training_rows, timebox)
     usual = float(np.median(np.abs(leaves.closeness))) or 1.0
+    sizes = -np.log(np.maximum(leaves.draws, 1)).mean(axis=1)
     scores = {
-        ANSWER: -np.abs(answer - answers) if model.classes is None else answer,
-        LEAVES: np.tanh(leaves.closeness / usual).mean(axis=1),
-        SIZES: -np.log(np.maximum(leaves.draws, 1)).mean(axis=1),
+        ANSWER: (-np.abs(answer - answers) if model.classes is None else answer) + _LITTLE * sizes,
+        LEAVES: np.tanh(leaves.closeness / usual).mean(axis=1) + _LITTLE * sizes,
+        SIZES: sizes,
     }
     possible = np.asarray((leaves.most > 0).all(axis=1))
     if isinstance(model, Forest) and times is not None and (model.draws.drawn or model.draws.times is not None):

@@ -135,7 +135,7 @@ class _Sides:
         for h, name in enumerate(chosen):
             strangers = np.sort(self.scores[name][1][self.halves[1] == h])
             for side, score, half in zip(found, self.scores[name], self.halves, strict=True):
-                side[half == h] = np.searchsorted(strangers, score[half == h], side="right") / max(1, len(strangers))
+                side[half == h] = np.searchsorted(strangers, score[half == h]) / max(1, len(strangers))
         return " or ".join(chosen), *found
 
 
@@ -186,10 +186,10 @@ def membership(
                 break
     said = ask(mine)
     assert sides is not None
-    if all(abs(area_of(said.scores[name], members) - 0.5) > _UNLIKE for name, (members, _) in sides.scores.items()):
-        raise NotCoveredError(f"models that are fitted anew with its settings are not like it: {_GIVE_HOLDOUT}")
     if min(len(sides.out), len(sides.unique)) < LEAST_ROWS:
         raise NotCoveredError(f"fewer than {LEAST_ROWS} rows are known that equal no training row: {_GIVE_HOLDOUT}")
+    if all(abs(area_of(said.scores[name], members) - 0.5) > _UNLIKE for name, (members, _) in sides.scores.items()):
+        raise NotCoveredError(f"models that are fitted anew with its settings are not like it: {_GIVE_HOLDOUT}")
     score, members, strangers = sides.apart()
     alone = int(sides.unique.sum())
     return Membership(

@@ -28,31 +28,22 @@ def check(examination: Examination, thresholds: Thresholds) -> Outcome:
 
 
 def _outcomes(found: Membership, thresholds: Thresholds) -> Iterator[Outcome]:
+    """Judge those whose row nobody shares, if there are others: rows that many have are likelier in any data."""
+    part, who = found.unique or found.everyone, "members" + " whose row nobody shares" * (found.unique is not None)
     beside = f"{found.strangers:,} rows {found.others}"
-    for part, who in ((found.everyone, "members"), (found.unique, "members who share their row with nobody")):
-        if part is None:
-            continue
-        for key, figure, chance, shown in (
-            ("max_found_share", part.found, 0.01, f"of the {who} {{:.0%}} score higher than 99 % of others ({beside})"),
-            (
-                "max_auc",
-                part.auc,
-                0.5,
-                f"of pairs of {who} and others, the member scores higher in {{:.0%}} ({beside})",
-            ),
-        ):
-            outcome = _judged(figure, thresholds.get(key), chance, shown)
-            if outcome is not None and (part is found.everyone or (figure is not None and outcome.result != "passed")):
-                yield outcome  # of a part only what does not pass is said
+    for key, figure, chance, shown in (
+        ("max_found_share", part.found, 0.01, f"of the {who} {{:.0%}} score higher than 99 % of others ({beside})"),
+        ("max_auc", part.auc, 0.5, f"of pairs of {who} and others, the member scores higher in {{:.0%}} ({beside})"),
+    ):
+        if key in thresholds:
+            yield _judged(figure, thresholds[key], chance, shown)
     if (share := thresholds.get("max_proved_share")) is not None:
         shown = f"the file proves of {found.proved_in:,} of {found.rows:,} members that they are in the data"
         yield Bar(share, f"limit: {100 * share:g} %", by_proof=True).judge(found.share_in, shown)
 
 
-def _judged(figure: Estimate | None, limit: float | None, chance: float, shown: str) -> Outcome | None:
+def _judged(figure: Estimate | None, limit: float, chance: float, shown: str) -> Outcome:
     """Judge a figure: it fails where it crosses its limit and is surely more than chance."""
-    if limit is None:
-        return None
     if figure is None:
         return Outcome("inconclusive", f"fewer than {LEAST_STRANGERS[0.01]} other people are known to compare with")
     bar, said = Bar(limit, f"limit: {100 * limit:g} %", base=chance), shown.format(figure.value)

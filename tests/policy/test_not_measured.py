@@ -212,6 +212,7 @@ BOUNDED = {
     ("perfect-rows", "Findings.numeric"),  # the figures by rank are there
     ("label-told", "Told.certain"),  # what is certain is right, so it is told, too
     ("label-told", "Told.certain_gained"),
+    ("membership", "Membership.unique"),  # then everyone is judged
     ("given-all-other-rows", "Examination.findings"),  # without an attack, of all columns only
 }
 """Rules that pass by another figure."""
