@@ -72,7 +72,8 @@ def note_membership(inputs: Inputs, record: FlowRecord) -> None:
     except OutOfTimeError:
         why = "the time ran out before it was known how well the file tells its people from others"
         record.facts = replace(record.facts, not_membership=f"{why}: {record.limits.enough_for(MEMBERSHIP_SHARE)}")
-    record.limits.note_clock(box, "comparison of members")
+    if box.by_clock:
+        record.note("the clock decided how many others members were compared with: figures of membership can differ")
     record.keep_known()
 
 
