@@ -24,6 +24,7 @@ from studies import (
     invariances,
     known_classes,
     label_told,
+    membership,
     numeric,
     numeric_agreement,
     ordinary_files,
@@ -77,6 +78,7 @@ STUDIES: Mapping[str, tuple[ModuleType, str]] = {
         sensitive_columns,
         "what files tell of columns that a policy would name, of members and others",
     ),
+    "membership": (membership, "how well files tell their people from others, beside held-out rows and shadow models"),
     "population-attack": (
         population_attack,
         "hardened files that pass, attacked by somebody with other people's rows",

@@ -168,7 +168,7 @@ def view(root: object, budget: Budget, place: str | None = None) -> View:
     model = models[0] if len(models) == 1 else _at(models, place)
     elsewhere = [found.estimator.record for found in models if found is not model]
     estimator, wrappers, transformers = model.estimator, model.wrappers, model.transformers
-    booster, inner = _read(estimator, budget)
+    booster, inner = read_estimator(estimator, budget)
     forest = booster.forest
     _require_range(forest)
     encoder = transformers.encoder(forest.n_features)
@@ -216,7 +216,7 @@ def _scaled(encoder: Encoder | None, contents: Contents) -> str:
     return " Its scaler changes nothing (it has learned 0 and 1): fit() was given a table that was scaled already"
 
 
-def _read(estimator: Object, budget: Budget) -> tuple[ReadForest, list[Object]]:
+def read_estimator(estimator: Object, budget: Budget) -> tuple[ReadForest, list[Object]]:
     """Read a tree ensemble, and return the inner objects that were looked at, too."""
     read_booster = READERS.get(estimator.record.cls.key)
     if read_booster is not None:

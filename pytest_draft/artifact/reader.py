@@ -17,11 +17,14 @@ import numpy as np
 from pytest_draft.artifact.boosters import booster_in
 from pytest_draft.artifact.budget import DEFAULT_LIMITS, Budget, Limits
 from pytest_draft.artifact.container import beginning, load, unpack
-from pytest_draft.artifact.model import Artifact, View, view, view_beside, view_of_forest, view_of_rules
+from pytest_draft.artifact.forest import Forest
+from pytest_draft.artifact.model import Artifact, View, read_estimator, view, view_beside, view_of_forest, view_of_rules
+from pytest_draft.artifact.objects import Object
 from pytest_draft.artifact.onnx.graph import is_onnx
 from pytest_draft.artifact.onnx.model import read_onnx
 from pytest_draft.artifact.pickle.interpreter import interpret
 from pytest_draft.artifact.read_forest import ReadForest
+from pytest_draft.artifact.records import Record
 from pytest_draft.artifact.release import PICKLE, Member, members_of
 from pytest_draft.artifact.rules.texts import rule_list_in, text_of
 from pytest_draft.artifact.sklearn.estimators import SUPPORTED
@@ -96,6 +99,19 @@ def read(path: str | os.PathLike[str], *, place: str | None = None, limits: Limi
         not_covered = None if found.not_covered is None else f"{_shown(given)}: {found.not_covered}"
         found = replace(found, not_covered=not_covered)
         return Artifact(path=given, sha256=sha256, size=size, **vars(found))
+
+
+def read_forest(packed: bytes) -> Forest:
+    """Return the forest in a pickle that was written here, of which nothing else is asked.
+
+    Raises
+    ------
+    ArtifactError
+    """
+    root, budget = _objects(packed, DEFAULT_LIMITS)
+    if not isinstance(root, Record):
+        raise UnsupportedArtifactError("it holds no estimator")
+    return read_estimator(Object(root), budget)[0].forest
 
 
 def _view(packed: bytes, limits: Limits, place: str | None) -> View:

@@ -46,12 +46,12 @@ def guesses_of(model: Model, rows: Rows) -> dict[str, FloatArray]:
     ----------
     rows : ndarray of float32, shape (n_rows, n_columns)
     """
-    answers = _answers(model, rows)
+    answers = answers_of(model, rows)
     if isinstance(model, Forest) and model.classes is None:
         if not isinstance(model.observation, BoostedSums):
             return guesses_by_trees(answers[:, :, 0])
         answer, rounding = answers[0, :, 0], rounding_of(answers, model)
-        alone, least = _alone_in_boosted(model, rows), 1 if model.observation.counted else 2
+        alone, least = alone_in_boosted(model, rows), 1 if model.observation.counted else 2
         return {ANSWER: answer, ALLOWED: _commonest(alone, rounding, answer, least)}
     mean = answers.mean(axis=0)
     scores = {ANSWER: mean, RARE: mean / np.maximum(mean.mean(axis=0), 1e-300)}
@@ -70,7 +70,7 @@ def scores_of(model: Model, rows: Rows, answers: FloatArray) -> dict[str, FloatA
     answers : ndarray of float64, shape (n_rows,)
         Labels, as indices into the model's classes, or targets.
     """
-    said = _answers(model, rows)
+    said = answers_of(model, rows)
     if model.classes is not None:
         share = said[:, np.arange(len(rows)), answers.astype(np.int64)]
         scores = {ANSWER: np.log(share.mean(axis=0) + _UNLIKELY)}
@@ -96,7 +96,7 @@ def rounding_of(targets: FloatArray, model: Model | None = None) -> float:
     return _ROUNDING[isinstance(said, BoostedSums) and said.single] * max(float(np.abs(targets).max()), 1e-300)
 
 
-def _answers(model: Model, rows: Rows) -> FloatArray:
+def answers_of(model: Model, rows: Rows) -> FloatArray:
     """Return what each tree says of each class, or the target, shape (n_trees, n_rows, n_values): boosted ones as one.
 
     Of classes their shares, or probabilities.
@@ -105,11 +105,11 @@ def _answers(model: Model, rows: Rows) -> FloatArray:
         counts = model.counts
         if counts is None:
             counts = np.array([[one == rule.prediction for one in model.classes] for rule in model.rules], np.int64)
-        return _shares(counts[model.captured(rows)].astype(np.float64))[None]
+        return shares_of(counts[model.captured(rows)].astype(np.float64))[None]
     columns, said = np.ascontiguousarray(rows.T), model.observation
     found = [tree.value[tree.leaves][leaf_positions(tree, columns)] for tree in model.trees]
     if not isinstance(said, BoostedSums):
-        return np.stack(found) if model.classes is None else _shares(np.stack(found))
+        return np.stack(found) if model.classes is None else shares_of(np.stack(found))
     scores = np.concatenate(
         [base + sum(one for t, one in enumerate(found) if said.score_of(t) == k) for k, base in enumerate(said.base)],
         axis=1,
@@ -119,7 +119,7 @@ def _answers(model: Model, rows: Rows) -> FloatArray:
     return (np.exp(scores) if said.loss == "poisson" else scores)[None]
 
 
-def _shares(values: FloatArray) -> FloatArray:
+def shares_of(values: FloatArray) -> FloatArray:
     """Return values by class as shares: negative counts are none, and nothing is all classes alike."""
     values = np.maximum(values, 0.0)
     total = values.sum(axis=-1, keepdims=True)
@@ -137,7 +137,7 @@ def _commonest(values: FloatArray, rounding: float, otherwise: FloatArray, least
     return found
 
 
-def _alone_in_boosted(forest: Forest, rows: Rows) -> FloatArray:
+def alone_in_boosted(forest: Forest, rows: Rows) -> FloatArray:
     """Return the target that each tree gives a row if it is alone in its leaf, shape (n_trees, n_rows).
 
     NaN where the file says that it is not, or nothing of it.
@@ -189,7 +189,7 @@ def possible_classes(
         return None
     columns = np.ascontiguousarray(rows.T)
     leaves = [leaf_positions(tree, columns) for tree in model.trees]
-    room = np.stack([_room(model, t, n_training_rows)[leaf] for t, leaf in enumerate(leaves)])
+    room = np.stack([room_of(model, t, n_training_rows)[leaf] for t, leaf in enumerate(leaves)])
     times = times if model.draws.drawn else np.unique(times, axis=1)
     top = int(times.max(initial=0))
     everyone = _bits_of(np.ones((1, times.shape[1]), dtype=np.bool_))[0]
@@ -234,7 +234,7 @@ def _find_positions(room, fits, everyone, possible):  # type: ignore[no-untyped-
                     break
 
 
-def _room(forest: Forest, index: int, n_training_rows: int) -> IntArray:
+def room_of(forest: Forest, index: int, n_training_rows: int) -> IntArray:
     """Return how many draws of each class each leaf of a tree can hold, shape (n_leaves, n_classes)."""
     tree, said, least = forest.trees[index], forest.observation, 0.0
     if not isinstance(said, Shares):

@@ -69,7 +69,7 @@ def label_told(
         Where the classes in the file's leaves are not read, or the table has no targets.
     OutOfTimeError
     """
-    of_labels, answers = model.classes is not None, answers_of(model, data)
+    of_labels, answers = model.classes is not None, truth_of(model, data)
     drawn, looked_at = _looked_at(model, answers, 1 if times is None else times.shape[1], seed)
     rows, labels, truth = data.rows[looked_at], data.labels[looked_at], answers[looked_at]
     timebox.require()
@@ -116,8 +116,14 @@ def label_told(
     return replace(found, holdout_rows=len(right), holdout_told=int(right.sum()))  # no verdict goes by that
 
 
-def answers_of(model: Model, data: TrainingData) -> FloatArray:
-    """Return the true labels as numbers, or the targets."""
+def truth_of(model: Model, data: TrainingData) -> FloatArray:
+    """Return the true labels as numbers, or the targets.
+
+    Raises
+    ------
+    NotCoveredError
+        As `label_told`.
+    """
     if isinstance(model, Forest) and isinstance(model.observation, RowNumbers):
         raise NotCoveredError(f"what the leaves of its {model.kind} say of classes is not read")
     if model.classes is not None:

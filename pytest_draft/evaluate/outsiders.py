@@ -123,19 +123,36 @@ def _predictors(model: Model, n_rows: int, seed: int, numbers: bool | None) -> I
     if isinstance(model.observation, BoostedSums):
         rounds = min(MOST_ROUNDS, model.n_trees // model.observation.n_scores)
         yield "boosting, cross-validated", boosting(max_iter=rounds, early_stopping=False, random_state=seed)
+    most = MOST_ROUNDS if isinstance(model.observation, BoostedSums) else MOST_TREES
+    own = own_estimator(model, n_rows, seed, most)
+    if own is not None and (type(own) is not forest or own.get_params() != usual.get_params()):
+        yield "its own settings, cross-validated", own
+
+
+def own_estimator(model: Forest, n_rows: int, seed: int, most: int | None = None) -> BaseEstimator | None:
+    """Return scikit-learn's estimator of a file's kind with the file's parameters; None where there is none.
+
+    Parameters
+    ----------
+    n_rows : int
+        To be fitted on at most.
+    most : int or None
+        Trees, or rounds, at most; None for as many as the file has.
+    """
     kind = getattr(ensemble, model.kind, getattr(tree, model.kind, None))
-    if isinstance(kind, type) and issubclass(kind, BaseEstimator):
-        own = kind()
-        if "estimator" in own.get_params(deep=False):  # Bagging
-            inner = getattr(tree, f"DecisionTree{ending}")()
-            own.set_params(estimator=_with_parameters(inner, model.tree_parameters, model, n_rows))
-        own = _with_parameters(own, model.parameters, model, n_rows)
-        number = min(MOST_ROUNDS if isinstance(model.observation, BoostedSums) else MOST_TREES, model.n_trees)
-        sizes = {"n_estimators": number, "max_iter": number, "random_state": seed, "n_jobs": -1}
-        known = own.get_params(deep=False)
-        own.set_params(**{name: value for name, value in sizes.items() if name in known})
-        if type(own) is not forest or own.get_params() != usual.get_params():
-            yield "its own settings, cross-validated", own
+    if not (isinstance(kind, type) and issubclass(kind, BaseEstimator)):
+        return None
+    own = kind()
+    if "estimator" in own.get_params(deep=False):  # Bagging
+        inner = getattr(tree, f"DecisionTree{'Regressor' if model.classes is None else 'Classifier'}")()
+        own.set_params(estimator=_with_parameters(inner, model.tree_parameters, model, n_rows))
+    own = _with_parameters(own, model.parameters, model, n_rows)
+    number = model.n_trees if most is None else min(most, model.n_trees)
+    if most is None and isinstance(model.observation, BoostedSums):
+        number //= model.observation.n_scores
+    sizes = {"n_estimators": number, "max_iter": number, "random_state": seed, "n_jobs": -1}
+    known = own.get_params(deep=False)
+    return own.set_params(**{name: value for name, value in sizes.items() if name in known})
 
 
 def _with_parameters(
@@ -152,7 +169,7 @@ def _with_parameters(
     return estimator.set_params(**fitting)
 
 
-def _fitted(estimator: Any, rows: Rows, answers: FloatArray, timebox: TimeBox) -> Any:
+def fitted_as(estimator: Any, rows: Rows, answers: FloatArray, timebox: TimeBox) -> Any:
     """Return an estimator that is fitted as `fit` does, with a look at the clock about once a second."""
     fitted, known = clone(estimator), estimator.get_params(deep=False)
     size = next((name for name in ("n_estimators", "max_iter") if name in known), None)
@@ -164,7 +181,7 @@ def _fitted(estimator: Any, rows: Rows, answers: FloatArray, timebox: TimeBox) -
         timebox.require()
         number = min(whole, number + max(1, int(number / max(1e-3, timebox.elapsed - start))))
         fitted.set_params(**{size: number, "warm_start": True}).fit(rows, answers)
-    return fitted
+    return fitted.set_params(warm_start=False)
 
 
 def _guesses(
@@ -173,7 +190,7 @@ def _guesses(
     """Fit an estimator on other rows, and return what it predicts for mine, by what follows the predictor's name."""
     with warnings.catch_warnings(), threadpool_limits(1):  # threads that wait for each other take longer
         warnings.simplefilter("ignore")
-        fitted = _fitted(estimator, rows[others], answers[others], timebox)
+        fitted = fitted_as(estimator, rows[others], answers[others], timebox)
         trees = getattr(fitted, "estimators_", None)
         if hasattr(fitted, "classes_"):
             share, labels = fitted.predict_proba(rows[mine]), fitted.classes_

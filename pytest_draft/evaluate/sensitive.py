@@ -17,7 +17,7 @@ from pytest_draft.attack.leaf_answers import Model, possible_classes, scores_of
 from pytest_draft.data import Holdout, TrainingData
 from pytest_draft.domain import Domain
 from pytest_draft.errors import NotCoveredError
-from pytest_draft.evaluate.label_told import MOST_ROWS, Tried, answers_of, figures_of
+from pytest_draft.evaluate.label_told import MOST_ROWS, Tried, figures_of, truth_of
 from pytest_draft.evaluate.outsiders import predicted
 from pytest_draft.facts.label_told import Sensitive
 from pytest_draft.matching import encoded_weights
@@ -54,7 +54,7 @@ def sensitive_told(
     """
     columns, random = list(columns), np.random.default_rng([seed, 74])
     kept = random.permutation(data.n_rows)[:_MOST_KNOWN]
-    n_known, rows, answers = len(kept), data.rows[kept], answers_of(model, data)[kept]
+    n_known, rows, answers = len(kept), data.rows[kept], truth_of(model, data)[kept]
     if holdout is not None and holdout.answers is not None:
         usable = random.permutation(np.flatnonzero(~np.isnan(holdout.answers)))[:MOST_ROWS]
         rows, answers = np.vstack([rows, holdout.rows[usable]]), np.append(answers, holdout.answers[usable])

@@ -15,12 +15,13 @@ from pytest_draft.errors import NotCoveredError, OutOfTimeError, one_line
 from pytest_draft.evaluate.findings import evaluate
 from pytest_draft.evaluate.informed import KnownOthers
 from pytest_draft.evaluate.label_told import label_told
+from pytest_draft.evaluate.membership import membership
 from pytest_draft.evaluate.numeric import few_valued
 from pytest_draft.evaluate.proved import contradiction
 from pytest_draft.evaluate.sensitive import sensitive_told
 from pytest_draft.evaluate.significance import caveats
 from pytest_draft.examine.inputs import Inputs
-from pytest_draft.examine.limits import LABELS_SHARE, SENSITIVE_SHARE
+from pytest_draft.examine.limits import LABELS_SHARE, MEMBERSHIP_SHARE, SENSITIVE_SHARE
 from pytest_draft.examine.record import FlowRecord
 from pytest_draft.facts.identity import Identity
 from pytest_draft.facts.label_told import Sensitive
@@ -72,6 +73,34 @@ def _note_sensitive(inputs: Inputs, record: FlowRecord) -> None:
             )
         record.limits.note_clock(box, "comparison of sensitive columns")
         record.facts = replace(record.facts, sensitive=(*record.facts.sensitive, found))
+
+
+def note_membership(inputs: Inputs, record: FlowRecord) -> None:
+    """Note how well the file tells its training rows from others, which takes no reconstruction."""
+    model, data, case = inputs.model, inputs.data, inputs.case
+    if data is None or model.kind == "IsolationForest":
+        return
+    box = record.limits.within(MEMBERSHIP_SHARE)
+    try:
+        with record.clock("membership"):
+            found = membership(
+                model,
+                data,
+                inputs.holdout,
+                inputs.domain,
+                lambda forest: _times(forest, case.adversary, box),
+                case.seed,
+                box,
+            )
+        record.facts = replace(record.facts, membership=replace(found, doubts=(*record.facts.reasons, *found.doubts)))
+    except NotCoveredError as error:
+        record.facts = replace(record.facts, not_membership=str(error))
+    except OutOfTimeError:
+        why = "the time ran out before it was known how well the file tells its people from others"
+        record.facts = replace(record.facts, not_membership=f"{why}: {record.limits.enough_for(MEMBERSHIP_SHARE)}")
+    if box.by_clock:
+        record.note("the clock decided how many others members were compared with: figures of membership can differ")
+    record.keep_known()
 
 
 def _times(forest: Forest, adversary: str, timebox: TimeBox) -> IntArray | None:

@@ -18,7 +18,13 @@ from pytest_draft.evaluate.identity import OR_IN_ANOTHER_ORDER, unlike
 from pytest_draft.examine.alternatives import SideSearches
 from pytest_draft.examine.attack import Attack
 from pytest_draft.examine.audit import audit, audit_refused, narrow_entropy, note_entropy
-from pytest_draft.examine.evaluation import EXPLAINED, note_findings, note_label_told, note_without_dataset
+from pytest_draft.examine.evaluation import (
+    EXPLAINED,
+    note_findings,
+    note_label_told,
+    note_membership,
+    note_without_dataset,
+)
 from pytest_draft.examine.inputs import Inputs, complete, open_files
 from pytest_draft.examine.kinds import Kind, kind_of
 from pytest_draft.examine.limits import IDENTITY_SHARE, too_little_memory
@@ -85,6 +91,7 @@ def _examined(
     try:
         inputs = _read_and_audited(case, data, record)
         note_label_told(inputs, record)
+        note_membership(inputs, record)
         if not case.attack:
             note_entropy(inputs, record)
             record.status("not asked")

@@ -31,6 +31,9 @@ LABELS_SHARE = 0.2
 SENSITIVE_SHARE = 0.25
 """Share of the time box that it may take to find out what the file tells of all columns that the policy names."""
 
+MEMBERSHIP_SHARE = 0.1
+"""Share of the time box that it may take to find out how well the file tells its training rows from others."""
+
 NUMERIC_SHARE = 0.55
 """Share of the time box for the attack on numeric columns and at most `SMALL` rows, which are evaluated in no time."""
 

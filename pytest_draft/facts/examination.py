@@ -14,6 +14,7 @@ from pytest_draft.facts.files import ArtifactFacts, DataFacts, DomainFacts
 from pytest_draft.facts.findings import Findings
 from pytest_draft.facts.informed import Informed
 from pytest_draft.facts.label_told import LabelTold, Sensitive
+from pytest_draft.facts.membership import Membership
 from pytest_draft.facts.status import SOLVER_STATUSES, SolverStatus
 
 EVERY_RULE = "every rule"
@@ -73,6 +74,10 @@ class Examination:
     """Why there is no `label_told`; None where there is, or other reasons say it."""
     sensitive: tuple[Sensitive, ...] = ()
     """What the file tells of the columns that the policy names as sensitive."""
+    membership: Membership | None = None
+    """How well the file tells its training rows from others; None where that was not found out."""
+    not_membership: str | None = None
+    """Why there is no `membership`; None where there is, or other reasons say it."""
     decided_by: str | None = None
     """The rule whose failure, or `EVERY_RULE` whose passes, ended it early; None where it ran to its end."""
     decided_after: float | None = None

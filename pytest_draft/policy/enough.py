@@ -11,8 +11,13 @@ from pytest_draft.facts.examination import EVERY_RULE, Examination
 from pytest_draft.policy.ideal import ADDED, GUESSED
 from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.reconstruction_error import RULE as ERROR
-from pytest_draft.policy.rules import COMPARED
+from pytest_draft.policy.rules import COMPARED, RULES
 from pytest_draft.policy.verdict import judge, verdict_of
+
+
+def _waits(rule: str) -> bool:
+    """Return whether more can become known of what a rule judges, after what takes no attack is known."""
+    return rule not in RULES or RULES[rule].attack or RULES[rule].needs is not Examination
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,9 @@ class Enough:
         verdict = verdict_of((check.result, check.counts) for check in checks)
         if verdict == "failed":
             return next(one.rule for one in checks if one.counts and one.result == "failed")
-        if verdict == "passed" and not examination.doubts and all(check.result != "inconclusive" for check in checks):
+        open_ones = [
+            check for check in checks if check.result == "inconclusive" and (check.counts or _waits(check.rule))
+        ]
+        if verdict == "passed" and not examination.doubts and not open_ones:
             return EVERY_RULE
         return None

@@ -357,7 +357,7 @@ def about(result: Result) -> list[str]:
         are, them = ("is", "it") if metrics["certain_rows"] == 1 else ("are", "them")
         why = f"every dataset of the stated domain that is consistent with the file contains {them}"
         sentences.append(f"{at_least}{counted(metrics['certain_rows'], 'row')} {are} certain: {why}.")
-    more = (*of_whole_rows(metrics), of_labels(result), *of_sensitive(result))
+    more = (*of_whole_rows(metrics), of_labels(result), of_membership(result), *of_sensitive(result))
     return [*sentences, *(f"{begun(part)}." for part in more if part)]
 
 
@@ -463,6 +463,21 @@ def of_sensitive(result: Result) -> list[str]:
                 f"{share(told['without'] / told['rows'])} can be told"
             )
     return found
+
+
+def of_membership(result: Result) -> str | None:
+    """Say how well the file tells its people from others to somebody who has a person's whole row."""
+    found, metrics = result.get("membership"), result["metrics"]
+    if not found:
+        return None
+    rate = metrics["membership_found"]
+    alarms = "" if rate is None else f", and finds {share(rate)} of the people while 1 % of others are taken for one"
+    proved = f"; of {share(metrics['membership_proved_out'])} of others the file proves that they are not in the data"
+    return (
+        "whoever asks with a whole row whether it is in the data tells a person from somebody else "
+        f"{share(metrics['membership_auc'])} of the time (by chance: 50%){alarms}"
+        f"{proved if found['proved_out'] else ''}"
+    )
 
 
 def of_raw_columns(result: Result) -> str | None:

@@ -93,6 +93,13 @@ def test_a_pass_with_a_warning_that_could_not_be_checked_is_not_decided():
     assert enough(GIVEN, ERROR, ROWS, perfect_rows="warning").decided(found) is None
 
 
+def test_a_warning_that_more_time_does_not_decide_keeps_no_pass_waiting():
+    away = changed(FINDINGS, error=Distance(0.3, 0.3, 0.4), perfect=2, singled_out=1)
+    found, members = seen(FAR, away, (SLOW,), (SLOW,)), {"membership": {"max_auc": 0.6}}
+    assert enough(GIVEN, ERROR, ROWS, members, membership="warning").decided(found) == EVERY_RULE
+    assert enough(GIVEN, ERROR, ROWS, members, membership="error").decided(found) is None
+
+
 def test_too_few_datasets_are_no_pass_however_far_the_guesses():
     away = changed(FINDINGS, error=Distance(0.3, 0.3, 0.4), perfect=2, singled_out=1)
     few = replace(FAR, bits=12.0)

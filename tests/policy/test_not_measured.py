@@ -21,6 +21,7 @@ from pytest_draft.facts.figures import Baseline, Closeness, Distance, Exact, Num
 from pytest_draft.facts.files import ArtifactFacts
 from pytest_draft.facts.findings import Labelled, Measure
 from pytest_draft.facts.label_told import LabelTold, Told
+from pytest_draft.facts.membership import Estimate, Membership, ToldApart
 from pytest_draft.facts.privacy import Privacy
 from pytest_draft.facts.published import Published
 from pytest_draft.facts.slices import Measured, SliceBaseline, SliceFigures
@@ -69,6 +70,7 @@ LIMITS: dict[str, dict[str, Any]] = {
         "max_exact_share": 0.9,
         "max_highest_targets": 5,
     },
+    "membership": {"max_found_share": 0.9, "max_auc": 0.9, "max_proved_share": 0.9},
     "epsilon-cap": {"max_epsilon": 9.0},
     "time-box": {"min_seconds": 1.0},
     "allowed-models": {"kinds": ["Forest"]},
@@ -105,6 +107,8 @@ FULL = replace(FULL, numeric=Numeric(3, 0, False, *[Closeness()] * 3, Baseline(0
 CERTAIN = Bounds(2, 2)
 LABELS = LabelTold("labels", 40, 40, "the model", "a predictor", Told("", 40, 20, 18, 4, 3, 1))
 TARGETS = replace(LABELS, of="targets", exact=Told("", 40, 4, 2, 3), exact_in_leaves=4, highest=5, highest_exact=1)
+APART = ToldApart(40, *[Estimate(0.6, 0.55, 0.7)] * 3)
+MEMBERS = Membership("of the holdout", 40, 40, 1_000, True, "draws", APART, APART, 4, 300, 0.01)
 ARTIFACT = ArtifactFacts(
     "m.joblib",
     sha256="text",
@@ -122,6 +126,7 @@ NUMERIC = replace(
     findings=FULL,
     informed=NUMBERS,
     label_told=LABELS,
+    membership=MEMBERS,
     certificate=Certificate(40, CERTAIN, CERTAIN, CERTAIN, CERTAIN, CERTAIN),
     entropy=Entropy(8.0, Between(0.5, 0.5), Between(0.4, 0.4), 0.5, "the tree", None, 1, (0.5,) * 101),
 )
@@ -149,6 +154,7 @@ PRIVATE = replace(
     with_findings(BY_ATTACK, certain_rows=None, certain_unique=None),
     artifact=replace(ARTIFACT, privacy=Privacy("laplace", 5.0, scale=2.0, rounding="sum"), structure=None),
     certificate=None,
+    membership=None,
 )
 KNOWING_ALL = replace(BY_ATTACK, case=replace(NUMERIC.case, adversary="artifact+informed"))
 KINDS = {
@@ -206,6 +212,7 @@ BOUNDED = {
     ("perfect-rows", "Findings.numeric"),  # the figures by rank are there
     ("label-told", "Told.certain"),  # what is certain is right, so it is told, too
     ("label-told", "Told.certain_gained"),
+    ("membership", "Membership.unique"),  # then everyone is judged
     ("given-all-other-rows", "Examination.findings"),  # without an attack, of all columns only
 }
 """Rules that pass by another figure."""
@@ -241,6 +248,7 @@ NOT_APPLICABLE = {
             "smallest-leaf",
             "pure-leaves",
             "leaves-of-one-person",
+            "membership",
         ),
         NotApplicable.NOISE,
     ),

@@ -111,6 +111,7 @@ def test_the_shipped_default_states_no_absolute_number_but_that_of_proved_rows()
     relative |= {"max_determined_share", "max_told_rows_share"}  # of the rows
     relative |= {"max_single_values_beyond_split_half", "max_exact_values_share"}  # of their numbers
     relative |= {"max_told_share", "least_difference", "max_certain_share", "max_exact_share"}  # of people
+    relative |= {"max_found_share", "max_proved_share"}
     assert thresholds == {*relative, "min_rows_of_a_category", "max_certain_unique_rows", "max_highest_targets"}
 
 
