@@ -59,6 +59,8 @@ ADDED = (
         "capacity",
         "context",
         "evidence",
+        "sensitive",
+        "membership",
     ),
 )
 """Keys that results and checks of an earlier pytest-draft, in reports of the same schema version, do not have."""
