@@ -34,6 +34,8 @@ STAGES = {
     "expect": "fitting rows to what leaves tell",
     "solve": "solving the equations that the trees are",
     "labels": "finding the labels of the rebuilt rows",
+    "sensitive columns": "finding out what the file tells of sensitive columns",
+    "membership": "finding out how well the file tells its people from others",
     "relax": "fitting rows to the file's counts",
     "descend": "fitting rows to the file's counts",
     "pilot": "fitting rows to the file's counts",

@@ -114,6 +114,7 @@ def _sentences(result: Result, report: Report) -> dict[str, Any]:
     steps = sentences.steps({**report, "results": [result]})
     capacity, slices = artifact.get("capacity"), [one for one in result["slices"] if one["perfect_share"] is not None]
     determined = _of(found["told_rows"] * found["rows"], found["rows"]) if found else None
+    member = result.get("membership") or {}
     days = result["policy"].get("context", {}).get("test_again_after_days")
     return {
         "decision": " Why: ".join([sentences.decision(result), *sentences.why(result)]),
@@ -135,6 +136,8 @@ def _sentences(result: Result, report: Report) -> dict[str, Any]:
         "tried": True if error or limit or found else None,
         "column": max(found.get("columns", ()), key=lambda one: one["told"], default=None),
         "label": sentences.of_labels(result),
+        "apart": member.get("unique") or member.get("everyone"),
+        "members": "a member whose row nobody shares" if member.get("unique") else "a member",
         "linked": rows_back if "columns:" in who else None,
         "served": rows_back if who.startswith("served") else None,
         "determined": determined,

@@ -23,18 +23,18 @@ min_rows = 40
 
 
 @pytest.mark.nightly(quick=1)
-@pytest.mark.parametrize(("forest", "warned"), [("leaking.joblib", 1), ("bagged.joblib", 2)])  # of counts, of seeds
+@pytest.mark.parametrize(("forest", "warned"), [("leaking.joblib", 2), ("bagged.joblib", 3)])  # of members, counts, seeds
 def test_a_forest_fails_when_its_file_gives_all_rows_away(project, forest, warned):
     result = project.judge(forest)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    assert result.parseoutcomes() == {"failed": 5, "passed": 4 - warned, "warned": warned}
+    assert result.parseoutcomes() == {"failed": 5, "passed": 5 - warned, "warned": warned}
     assert project.report()["verdict"] == "failed"
 
 
 def test_a_forest_passes_when_it_is_too_shallow_to_give_rows_away(project):
     result = project.judge("shallow.joblib")
     assert result.ret == pytest.ExitCode.OK
-    assert result.parseoutcomes() == {"passed": 8, "warned": 1}
+    assert result.parseoutcomes() == {"passed": 8, "inconclusive": 1, "warned": 1}
     assert project.report()["verdict"] == "passed"
 
 
@@ -72,7 +72,7 @@ def test_one_item_runs_when_its_address_is_an_argument(project):
     result = project.judge("leaking.joblib", PERFECT)
     result.assert_outcomes(failed=1)
     assert ERROR in project.report()["not_run"]
-    assert len(project.report()["not_run"]) == 8
+    assert len(project.report()["not_run"]) == 9
 
 
 def test_an_address_works_when_the_forest_lies_in_another_folder(project):
@@ -106,7 +106,7 @@ def test_an_item_outside_of_the_root_can_be_addressed_as_the_report_names_it(pro
 @pytest.mark.parametrize(
     ("selection", "not_run", "outcomes"),
     [
-        (("-k", "perfect"), "reconstruction-error", {"passed": 1, "deselected": 8}),
+        (("-k", "perfect"), "reconstruction-error", {"passed": 1, "deselected": 9}),
         (
             ("--deselect", "shallow.joblib::perfect-rows[artifact]"),
             "perfect-rows",
@@ -198,7 +198,7 @@ def test_a_run_fails_when_all_checks_are_deselected(project):
     result = project.judge("shallow.joblib", "-k", "nothing_has_this_name")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert project.report()["verdict"] == "inconclusive"
-    assert len(project.report()["not_run"]) == 9
+    assert len(project.report()["not_run"]) == 10
     project.write("pytest.ini", "[pytest]\ndraft_allow_not_run = true\n")
     allowed = project.judge("shallow.joblib", "-k", "nothing_has_this_name")
     assert allowed.ret == pytest.ExitCode.NO_TESTS_COLLECTED
@@ -210,7 +210,7 @@ def test_a_failure_stands_when_the_first_one_stops_the_run(project):
     result.assert_outcomes(failed=1)
     assert project.report()["verdict"] == "failed"
     assert project.report()["not_run"][0] == PERFECT
-    assert len(project.report()["not_run"]) == 8
+    assert len(project.report()["not_run"]) == 9
 
 
 def test_junit_has_a_case_for_every_check_when_asked_for(project):
@@ -222,6 +222,7 @@ def test_junit_has_a_case_for_every_check_when_asked_for(project):
         "determined-rows[artifact]",
         "given-all-other-rows[artifact]",
         "label-told[artifact]",
+        "membership[artifact]",
         "seeds-published[artifact]",
         "counts-published[artifact]",
         "verbatim-data[artifact]",

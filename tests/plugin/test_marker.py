@@ -55,7 +55,7 @@ def test_marked_tests_and_items_are_told_apart_when_both_run(project):
     project.run("--draft", "--draft-report=json:report.json").assert_outcomes(passed=4, failed=5)
     judged = project.result()
     of = [check["item"].partition("::")[0] for check in judged["checks"]]
-    assert sorted(of) == ["leaking.joblib"] * 9 + ["test_marked.py"]
+    assert sorted(of) == ["leaking.joblib"] * 10 + ["test_marked.py"]
     assert judged["verdict"] == "failed"
 
 

@@ -44,8 +44,8 @@ def refused(project):
         was_read = judged["artifact"]["holds"] is not None
         outcomes = result.parseoutcomes()
         assert "failed" not in outcomes
-        assert sum(outcomes.values()) == 9
-        assert outcomes["inconclusive"] == 9 if not was_read else outcomes["inconclusive"] >= 3
+        assert sum(outcomes.values()) == 10
+        assert outcomes["inconclusive"] == 10 if not was_read else outcomes["inconclusive"] >= 3
         assert project.report()["verdict"] == judged["verdict"] == "inconclusive"
         metrics = judged["metrics"]
         told = {name for name, value in metrics.items() if value is not None}
@@ -115,7 +115,7 @@ def test_a_forest_is_still_judged_when_the_one_before_was_refused(project):
         "--draft-data=train.csv",
         "--draft-report=json:report.json",
     )
-    assert result.parseoutcomes() == {"inconclusive": 9, "passed": 8, "warned": 1}
+    assert result.parseoutcomes() == {"inconclusive": 11, "passed": 8, "warned": 1}
     assert [r["verdict"] for r in project.report()["results"]] == ["inconclusive", "passed"]
 
 

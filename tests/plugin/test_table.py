@@ -135,7 +135,7 @@ def test_each_sentence_is_told_once(project, processes):
 def test_the_reason_of_what_is_inconclusive_is_told_once(project):
     text = project.judge("leaking.joblib", data="strangers.csv").stdout.str()
     (reason,) = project.result()["reasons"]
-    undecided = "reconstruction-error, perfect-rows, given-all-other-rows, label-told"
+    undecided = "reconstruction-error, perfect-rows, given-all-other-rows, label-told; warnings: membership"
     assert text.count(f"{reason} (undecided: {undecided})") == 1
 
 

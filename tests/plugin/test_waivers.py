@@ -59,7 +59,7 @@ def test_a_waiver_ends_and_is_for_one_file(judge, one_line_error):
 def test_a_junit_file_has_what_was_found_out(project):
     project.judge("leaking.joblib", "--junitxml=junit.xml")
     cases = list(ElementTree.parse(project.path / "junit.xml").iter("testcase"))
-    assert len(cases) == 9
+    assert len(cases) == 10
     for case in cases[:3]:
         told = {entry.get("name"): entry.get("value") for entry in case.iter("property")}
         assert told["draft_rule"] in case.get("name")
