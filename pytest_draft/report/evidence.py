@@ -5,6 +5,7 @@ Each result has one page to decide by, with boxes to fill in, and behind it a ta
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from pytest_draft.report.evidence_lines import TABLE, evidence
 from pytest_draft.report.html import SIGNS, environment
 from pytest_draft.report.markdown import escaped, table
 from pytest_draft.report.result import Report
+from pytest_draft.report.standings import standing
 from pytest_draft.report.tables import Table
 
 FIRST = ("decide", "judged")
@@ -59,7 +61,11 @@ def _section(found: Table, title: str) -> Iterator[str]:
 def _pages(report: Report) -> Iterator[dict[str, Any]]:
     """Yield what is said of each result: how it stands, and a table for each section."""
     for result in report["results"]:
-        verdict, headline = sentences.headline(report, [result])
+        verdict, _ = sentences.headline(report, [result])
+        stands = Counter(standing(check) for check in result["checks"])
+        passed = f"{stands.pop('passed', 0)} of {sentences.counted(len(result['checks']), 'check')} passed"
+        others = [sentences.counted(n, "warning") if name == "warning" else f"{n} {name}" for name, n in stands.items()]
+        headline = f"{result['artifact']['path']}: {verdict.upper()} ({', '.join([passed, *others])})"
         tables = {name: _table(name, lines) for name, lines in evidence(result, report).items()}
         yield {"verdict": verdict, "headline": headline, "tables": tables}
 

@@ -17,9 +17,13 @@ from pytest_draft.report.bounds import bounds_of, span
 from pytest_draft.report.result import Report, Result
 from pytest_draft.report.schema import read
 from pytest_draft.report.sentences import begun, counted, share
+from pytest_draft.report.standings import standing
 
 TABLE: dict[str, Any] = read("evidence.json")
 """Sections with their lines, what statuses mean, what is filled in by hand, and what the whole is."""
+
+_LEAST_DEGREES = 10
+"""Rows less parameters that output checkers ask for (ACRO)."""
 
 Line = dict[str, str | None]
 """``name``, ``said``, and ``status``, ``attacker`` and ``where``, or None."""
@@ -96,12 +100,13 @@ def _lists(result: Result, report: Report) -> dict[str, list[Line]]:
         ],
     }
     return {name: [{"said": one} for one in each] for name, each in said.items()} | {
+        "checks": [{"name": one["rule"], "said": f"{standing(one)}: {one['sentence']}"} for one in result["checks"]],
         "sensitive": [
             {"said": f"{one['name']}: not known ({one['not_told']})", "status": "not run"}
             if one["told"] is None
             else {"said": f"{one['name']}: {_told(one['told'])}", "status": "run"}
             for one in result.get("sensitive", ())
-        ]
+        ],
     }
 
 
@@ -122,9 +127,7 @@ def _sentences(result: Result, report: Report) -> dict[str, Any]:
         "proved": _proved(result, "certain_rows"),
         "proved_unique": _proved(result, "certain_unique_rows"),
         "open": _open(result, report),
-        "step": "; ".join(filter(None, [steps[0].remedy, *(f"{does}: {line}" for line, does in steps[0].commands[:1])]))
-        if steps
-        else None,
+        "step": _step(steps[0]) if steps else None,
         "granted": "; ".join(result["domain"]["granted_to_adversary"]) or None,
         "rows_back": rows_back,
         "error": span(error, ".4f", "between {} and {}"),
@@ -136,8 +139,8 @@ def _sentences(result: Result, report: Report) -> dict[str, Any]:
         "tried": True if error or limit or found else None,
         "column": max(found.get("columns", ()), key=lambda one: one["told"], default=None),
         "label": sentences.of_labels(result),
-        "apart": member.get("unique") or member.get("everyone"),
-        "members": "a member whose row nobody shares" if member.get("unique") else "a member",
+        "member": _member(member) if member else None,
+        "members_in": f"{_proved_in(member, metrics):,}" if member else None,
         "linked": rows_back if "columns:" in who else None,
         "served": rows_back if who.startswith("served") else None,
         "determined": determined,
@@ -152,6 +155,9 @@ def _sentences(result: Result, report: Report) -> dict[str, Any]:
         "limits": " ".join(sentences.of_limits(result)) or None,
         "against": _against(artifact["privacy"] or {}),
         "per_leaf": data * artifact["n_trees"] / capacity["leaves"] if capacity and data else None,
+        "weak": "; random guesses come as close, so this attack alone shows nothing"
+        * bool(error and metrics["random_error"] is not None and error[0] >= metrics["random_error"]),
+        "too_few": "" if not (capacity and data) or data - capacity["parameters"] >= _LEAST_DEGREES else ", TOO FEW",
         "degrees": data - capacity["parameters"] if capacity and data else None,
         "bootstrap": {True: "yes", False: "no"}.get(artifact["bootstrap"]),
         "versions": ", ".join(f"{name} {version}" for name, version in result["versions"].items()),
@@ -164,6 +170,31 @@ def _of(number: float, of: int) -> str:
     """Return a number of rows with the interval of its share."""
     low, high = map(share, interval(round(number), of))
     return f"{round(number):,} of {counted(of, 'row')} (95 %: {low} to {high})"
+
+
+def _step(step: sentences.Step) -> str:
+    """Return what to do first, with the first command for it."""
+    said = "; ".join(filter(None, [step.remedy, *(f"{does}: {line}" for line, does in step.commands[:1])]))
+    return said if step.blocks else f"not needed for this verdict, but advised: {said}"
+
+
+def _member(found: Mapping[str, Any]) -> str:
+    """Return how well members are told from others, of those whose row nobody shares, where there are some."""
+
+    def estimate(name: str) -> str:
+        value, low, high = (share(told[name][key]) for key in ("value", "low", "high"))
+        return f"{value} (95 %: {low} to {high})"
+
+    told = found["unique"] or found["everyone"]
+    who = "a member whose row nobody shares" if found["unique"] else "a member"
+    caught = f"; at 1 % of false alarms {estimate('found')} of them are found" if told["found"] else ""
+    return f"{who} scores higher than somebody else in {estimate('auc')} of all pairs, 50 % by chance{caught}"
+
+
+def _proved_in(found: Mapping[str, Any], metrics: Mapping[str, Any]) -> int:
+    """Return how many members are proved to be in the data, by the attack too, where all were looked at."""
+    rows = metrics["certain_rows"] if found["rows"] == found["of_rows"] else None
+    return int(max(found["proved_in"], min(rows or 0, found["rows"])))
 
 
 def _told(found: Mapping[str, Any]) -> str:
@@ -201,6 +232,9 @@ def _open(result: Result, report: Report) -> str | None:
     waived = sum(check["waiver"] is not None for check in result["checks"])
     said = [f"context not declared ({', '.join(missing)})"] * bool(missing)
     said += ["controls not run"] * (not report.get("controls"))
+    said += ["no rows of other people were given (--draft-holdout)"] * (result["holdout"] is None)
+    said += ["it is not named who ran the test"] * (not report.get("run", {}).get("by"))
+    said += ["whether these rows trained it was not compared"] * (result["baselines"].get("identity") is None)
     said += [f"in doubt: {reason}" for reason in result["reasons"][:1]]
     return "; ".join([*said, *[f"{counted(waived, 'check')} waived"] * bool(waived)]) or None
 

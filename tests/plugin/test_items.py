@@ -23,7 +23,9 @@ min_rows = 40
 
 
 @pytest.mark.nightly(quick=1)
-@pytest.mark.parametrize(("forest", "warned"), [("leaking.joblib", 2), ("bagged.joblib", 3)])  # of members, counts, seeds
+@pytest.mark.parametrize(
+    ("forest", "warned"), [("leaking.joblib", 2), ("bagged.joblib", 3)]
+)  # of members, counts, seeds
 def test_a_forest_fails_when_its_file_gives_all_rows_away(project, forest, warned):
     result = project.judge(forest)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
