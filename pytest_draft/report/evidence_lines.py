@@ -173,8 +173,8 @@ def _of(number: float, of: int) -> str:
 
 
 def _step(step: sentences.Step) -> str:
-    """Return what to do first, with the first command for it."""
-    said = "; ".join(filter(None, [step.remedy, *(f"{does}: {line}" for line, does in step.commands[:1])]))
+    """Return what to do first."""
+    said = step.remedy or "; ".join(f"{does}: {line}" for line, does in step.commands[:1])
     return said if step.blocks else f"not needed for this verdict, but advised: {said}"
 
 
@@ -232,7 +232,9 @@ def _open(result: Result, report: Report) -> str | None:
     waived = sum(check["waiver"] is not None for check in result["checks"])
     said = [f"context not declared ({', '.join(missing)})"] * bool(missing)
     said += ["controls not run"] * (not report.get("controls"))
-    said += ["no rows of other people were given (--draft-holdout)"] * (result["holdout"] is None)
+    said += ["no holdout was given (--draft-holdout), so rows left out of refits stand for other people, if any"] * (
+        result["holdout"] is None
+    )
     said += ["it is not named who ran the test"] * (not report.get("run", {}).get("by"))
     said += ["whether these rows trained it was not compared"] * (result["baselines"].get("identity") is None)
     said += [f"in doubt: {reason}" for reason in result["reasons"][:1]]
