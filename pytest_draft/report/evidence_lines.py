@@ -7,7 +7,7 @@ measured here: every figure stands in the report already.
 from __future__ import annotations
 
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, timedelta
 from typing import Any
 
@@ -114,56 +114,73 @@ def _sentences(result: Result, report: Report) -> dict[str, Any]:
     """Return what a template cannot say by itself; None where it is not known."""
     artifact, metrics, who, data = result["artifact"], result["metrics"], result["adversary"], result["data"]["rows"]
     found, label = result.get("given_all_other_rows") or {}, result.get("label_told")
-    limit, error, perfect = sentences.best_of_anybody(result), bounds_of(result), bounds_of(result, "perfect_rows")
-    rows_back = None if error is None else sentences.rows_back(result)
+    limit, error, perfect = (
+        _if_known(lambda: sentences.best_of_anybody(result)),
+        bounds_of(result),
+        bounds_of(result, "perfect_rows"),
+    )
+    rows_back = None if error is None else _if_known(lambda: sentences.rows_back(result))
     steps = sentences.steps({**report, "results": [result]})
     capacity, slices = artifact.get("capacity"), [one for one in result["slices"] if one["perfect_share"] is not None]
     determined = _of(found["told_rows"] * found["rows"], found["rows"]) if found else None
     member = result.get("membership") or {}
     days = result["policy"].get("context", {}).get("test_again_after_days")
-    return {
-        "decision": " Why: ".join([sentences.decision(result), *sentences.why(result)]),
-        "exposed": _exposed(result, determined),
-        "proved": _proved(result, "certain_rows"),
-        "proved_unique": _proved(result, "certain_unique_rows"),
-        "open": _open(result, report),
-        "step": _step(steps[0]) if steps else None,
-        "granted": "; ".join(result["domain"]["granted_to_adversary"]) or None,
-        "rows_back": rows_back,
-        "error": span(error, ".4f", "between {} and {}"),
-        "others": sentences.number(metrics["split_half_error"]),
-        "limit": None if limit is None else begun(limit),
-        "who": "whoever has the file" if who == "artifact" else f"adversary {who}",
-        "told": begun(sentences.told_given_others(found)) if found else None,
-        "stored": _stored(result["contents"]) if data is not None and result["contents"] else None,
-        "tried": True if error or limit or found else None,
-        "column": max(found.get("columns", ()), key=lambda one: one["told"], default=None),
-        "label": sentences.of_labels(result),
-        "member": _member(member) if member else None,
-        "members_in": f"{_proved_in(member, metrics):,}" if member else None,
-        "linked": rows_back if "columns:" in who else None,
-        "served": rows_back if who.startswith("served") else None,
-        "determined": determined,
-        "slice": max(slices, key=lambda one: one["perfect_share"], default=None),
-        "told_slice": max(found.get("slices", ()), key=lambda one: one["told_rows"], default=None),
-        "back": f"{rows_back} {begun(_of(perfect[1], metrics['n_rows']))}" if perfect else None,
-        "labels": _told(label["told"]) if label else None,
-        "holdout": sentences.of_holdout(result),
-        "earlier": ", in an earlier run" * result["cached"],
-        "ended": True if result["solver_status"] in ("unique", "consistent", "likeliest") else None,
-        "ended_so": TABLE["ended"].get(result["solver_status"], result["solver_status"]),
-        "limits": " ".join(sentences.of_limits(result)) or None,
-        "against": _against(artifact["privacy"] or {}),
-        "per_leaf": data * artifact["n_trees"] / capacity["leaves"] if capacity and data else None,
-        "weak": "; random guesses come as close, so this attack alone shows nothing"
-        * bool(error and metrics["random_error"] is not None and error[0] >= metrics["random_error"]),
-        "too_few": "" if not (capacity and data) or data - capacity["parameters"] >= _LEAST_DEGREES else ", TOO FEW",
-        "degrees": data - capacity["parameters"] if capacity and data else None,
-        "bootstrap": {True: "yes", False: "no"}.get(artifact["bootstrap"]),
-        "versions": ", ".join(f"{name} {version}" for name, version in result["versions"].items()),
-        "unread": sentences.not_read(result),
-        "again": _later(report.get("judged_at"), days) if days else None,
+    said: dict[str, Callable[[], Any]] = {
+        "decision": lambda: " Why: ".join([sentences.decision(result), *sentences.why(result)]),
+        "exposed": lambda: _exposed(result, determined),
+        "proved": lambda: _proved(result, "certain_rows"),
+        "proved_unique": lambda: _proved(result, "certain_unique_rows"),
+        "open": lambda: _open(result, report),
+        "step": lambda: _step(steps[0]) if steps else None,
+        "granted": lambda: "; ".join(result["domain"]["granted_to_adversary"]) or None,
+        "rows_back": lambda: rows_back,
+        "error": lambda: span(error, ".4f", "between {} and {}"),
+        "others": lambda: sentences.number(metrics["split_half_error"]),
+        "limit": lambda: None if limit is None else begun(limit),
+        "who": lambda: "whoever has the file" if who == "artifact" else f"adversary {who}",
+        "told": lambda: begun(sentences.told_given_others(found)) if found else None,
+        "stored": lambda: _stored(result["contents"]) if data is not None and result["contents"] else None,
+        "tried": lambda: True if error or limit or found else None,
+        "column": lambda: max(found.get("columns", ()), key=lambda one: one["told"], default=None),
+        "label": lambda: sentences.of_labels(result),
+        "member": lambda: _member(member) if member else None,
+        "members_in": lambda: f"{_proved_in(member, metrics):,}" if member else None,
+        "linked": lambda: rows_back if "columns:" in who else None,
+        "served": lambda: rows_back if who.startswith("served") else None,
+        "determined": lambda: determined,
+        "slice": lambda: max(slices, key=lambda one: one["perfect_share"], default=None),
+        "told_slice": lambda: max(found.get("slices", ()), key=lambda one: one["told_rows"], default=None),
+        "back": lambda: f"{rows_back} {begun(_of(perfect[1], metrics['n_rows']))}" if perfect else None,
+        "labels": lambda: _told(label["told"]) if label else None,
+        "holdout": lambda: sentences.of_holdout(result),
+        "earlier": lambda: ", in an earlier run" * result["cached"],
+        "ended": lambda: True if result["solver_status"] in ("unique", "consistent", "likeliest") else None,
+        "ended_so": lambda: TABLE["ended"].get(result["solver_status"], result["solver_status"]),
+        "limits": lambda: " ".join(sentences.of_limits(result)) or None,
+        "against": lambda: _against(artifact["privacy"] or {}),
+        "per_leaf": lambda: data * artifact["n_trees"] / capacity["leaves"] if capacity and data else None,
+        "weak": lambda: (
+            "; random guesses come as close, so this attack alone shows nothing"
+            * bool(error and metrics["random_error"] is not None and error[0] >= metrics["random_error"])
+        ),
+        "too_few": lambda: (
+            "" if not (capacity and data) or data - capacity["parameters"] >= _LEAST_DEGREES else ", TOO FEW"
+        ),
+        "degrees": lambda: data - capacity["parameters"] if capacity and data else None,
+        "bootstrap": lambda: {True: "yes", False: "no"}.get(artifact["bootstrap"]),
+        "versions": lambda: ", ".join(f"{name} {version}" for name, version in result["versions"].items()),
+        "unread": lambda: sentences.not_read(result),
+        "again": lambda: _later(report.get("judged_at"), days) if days else None,
     }
+    return {name: _if_known(make) for name, make in said.items()}
+
+
+def _if_known(make: Callable[[], Any]) -> Any:
+    """Return what is said where all is known that it takes; else None, so that a line says less and no page breaks."""
+    try:
+        return make()
+    except (LookupError, TypeError):
+        return None
 
 
 def _of(number: float, of: int) -> str:

@@ -552,10 +552,10 @@ def of_sizes(metrics: Mapping[str, Any]) -> str | None:
 
 def of_holdout(result: Result) -> str | None:
     """Say how close datasets of the same population come, where a holdout was given."""
-    found = result["baselines"].get("holdout")
-    if found is None:
+    found, rank = result["baselines"].get("holdout"), result["metrics"]["leak_rank"]
+    if found is None or rank is None:  # the attack was ended, or left out
         return None
-    p_value, rank = found["p_value"], result["metrics"]["leak_rank"]
+    p_value = found["p_value"]
     normal = "unknown" if p_value is None else "below 1e-300" if not p_value else f"{p_value:.2g}"
     return (
         f"leak p-value {normal}; {found['as_close']:,} of {found['draws']:,} datasets drawn from the "

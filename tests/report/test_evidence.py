@@ -76,6 +76,19 @@ def test_every_line_and_each_of_its_forms_can_be_filled_in(whole):
         assert entry.get("each", "reasons") in _lists(informed, whole)
 
 
+@pytest.mark.parametrize("which", range(5))
+def test_what_is_not_known_breaks_no_page(which, whole):
+    """A verdict that is certain early leaves figures out; others were never measured."""
+    result = [*whole["results"], made_up()][which]
+    lacking = [{**result, "metrics": {**result["metrics"], name: None}} for name in result["metrics"]]
+    lacking += [{**result, "metrics": dict.fromkeys(result["metrics"])}]
+    lacking += [{**result, "baselines": {**result["baselines"], name: None}} for name in ("holdout", "identity")]
+    sections = ("given_all_other_rows", "label_told", "membership", "ambiguity", "limit", "published", "contents")
+    lacking += [{**result, name: None} for name in (*sections, "structure", "row_errors", "holdout")]
+    for one in lacking:
+        assert set(lines_of(one, whole)) == set(TABLE["sections"])
+
+
 def test_what_is_not_known_is_never_filled_in():
     with pytest.raises(LookupError):
         _Known().vformat("{a[b]}", (), {"a": {"b": None}})
