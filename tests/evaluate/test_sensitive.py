@@ -122,6 +122,7 @@ def test_a_raw_column_is_one_whatever_transformers_make_of_it(found):
     assert examined.informed.column(town.attributes).name == town.attributes[0]
 
 
+@pytest.mark.nightly
 def test_the_label_is_told_as_it_is_without_a_name(found):
     rows, labels = people(90)
     model = RandomForestClassifier(5, random_state=0).fit(rows, labels)

@@ -126,6 +126,7 @@ def test_neither_counts_nor_seeds_are_in_what_is_judged(tmp_path, kind):
 @pytest.mark.parametrize(
     "model", [GradientBoostingClassifier(n_estimators=30, max_depth=6), AdaBoostClassifier(n_estimators=3)]
 )
+@pytest.mark.nightly
 def test_what_is_judged_by_more_than_its_answers_fails_by_none_of_that(judged, model):
     found, checks = judged(model)
     assert found.artifact.beyond == f"more than its answers: all that the file holds of its {type(model).__name__}"
@@ -147,6 +148,7 @@ def test_leaves_that_answer_how_many_rows_they_hold_are_judged_with_that(tmp_pat
     assert artifact.beyond is not None
 
 
+@pytest.mark.nightly
 def test_of_labels_a_copy_of_probabilities_is_judged_which_can_only_pass(judged):
     model = RandomForestClassifier(5, bootstrap=False, random_state=2**31 + 7)
     policy = Policy(
@@ -163,6 +165,7 @@ def test_of_labels_a_copy_of_probabilities_is_judged_which_can_only_pass(judged)
     assert numbers.artifact.beyond is None  # it answers numbers either way
 
 
+@pytest.mark.nightly
 def test_what_stands_beside_the_model_is_not_told_by_asking_it(judged):
     def with_table(model):
         return {"model": model, "rows": people().to_numpy(dtype=float), "ids": np.arange(1000, 1060)}
@@ -193,6 +196,7 @@ def test_it_is_of_the_model_in_the_file_how_few_people_are_in_a_leaf(judged):
     assert (small["smallest-leaf"].result, large["smallest-leaf"].result) == ("failed", "passed")
 
 
+@pytest.mark.nightly
 def test_a_guessed_random_state_is_found_in_what_is_asked_too(judged):
     found, checks = judged(RandomForestClassifier(40, max_depth=6, random_state=7))
     assert found.artifact.published.found == 7
