@@ -13,6 +13,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -72,7 +73,7 @@ class _People:
     def at(self, those: IntArray | slice) -> _People:
         return _People(self.rows[those], self.truth[those])
 
-    @property
+    @cached_property
     def keys(self) -> list[bytes]:
         """One for each row; equal rows have equal ones."""
         return [row.tobytes() for row in np.column_stack([self.rows, self.truth]) + 0.0]
@@ -93,12 +94,17 @@ class _Sides:
 
     @classmethod
     def of(
-        cls, ask: Callable[[_People], attack.Membership], all_members: _People, some: _People, others: _People
+        cls,
+        inside: attack.Membership,
+        ask: Callable[[_People], attack.Membership],
+        all_members: _People,
+        some: _People,
+        others: _People,
     ) -> _Sides:
-        """Return what is said of some members, and of those of the others that equal no member."""
+        """Return what is said of some members, who are inside, and of those of the others that equal no member."""
         number = Counter(all_members.keys)
         strangers = others.at(np.flatnonzero([key not in number for key in others.keys]))
-        inside, outside = ask(some), ask(strangers)
+        outside = ask(strangers)
         scores = {name: (score, outside.scores[name]) for name, score in inside.scores.items()}
         unique = np.array([number[key] == 1 for key in some.keys], dtype=np.bool_)
         halves = [np.array([zlib.crc32(key) % 2 for key in one.keys], dtype=np.bool_) for one in (some, strangers)]
@@ -166,9 +172,9 @@ def membership(
         return lambda those: attack.membership(of, those.rows, those.truth, known, n_rows, domain, timebox)
 
     ask, mine = asked(model, times, data.n_rows), everyone.at(order[:most])
-    sides: _Sides | None = None
+    said, sides = ask(mine), None
     if holdout is not None and holdout.answers is not None:
-        sides = _Sides.of(ask, everyone, mine, _People(holdout.rows, holdout.answers).at(slice(2 * most)))
+        sides = _Sides.of(said, ask, everyone, mine, _People(holdout.rows, holdout.answers).at(slice(2 * most)))
     else:
         parts = np.array_split(order, FOLDS)
         for number, left in enumerate(parts):
@@ -176,7 +182,8 @@ def membership(
             try:
                 again = _refitted(model, rest, seed + number, timebox)
                 ask_it = asked(again, None if times is None else times_of(again), len(rest.truth))
-                found = _Sides.of(ask_it, rest, *(everyone.at(parts[k % FOLDS][:most]) for k in (number + 1, number)))
+                some, others = (everyone.at(parts[k % FOLDS][:most]) for k in (number + 1, number))
+                found = _Sides.of(ask_it(some), ask_it, rest, some, others)
             except OutOfTimeError:
                 if sides is None:
                     raise
@@ -184,7 +191,6 @@ def membership(
             sides = found if sides is None else sides.joined(found)
             if len(sides.unique) >= most:
                 break
-    said = ask(mine)
     assert sides is not None
     if min(len(sides.out), len(sides.unique)) < LEAST_ROWS:
         raise NotCoveredError(f"fewer than {LEAST_ROWS} rows are known that equal no training row: {_GIVE_HOLDOUT}")

@@ -10,7 +10,16 @@ from pytest_draft.facts.label_told import LabelTold, Told, lower_end
 from pytest_draft.facts.slices import LEAST_ROWS
 from pytest_draft.policy.bar import Bar
 from pytest_draft.policy.remedies import smaller
-from pytest_draft.policy.rule import Key, NotApplicable, Outcome, Rule, Thresholds, combined
+from pytest_draft.policy.rule import (
+    Key,
+    NotApplicable,
+    Outcome,
+    Rule,
+    Thresholds,
+    combined,
+    not_found_out,
+    unless_doubted,
+)
 
 LEAST_PEOPLE = 5
 """Fewer people whose label or target the file tells fail nothing by their share of the rest: some rest is small."""
@@ -25,12 +34,10 @@ def check(examination: Examination, thresholds: Thresholds) -> Outcome:
     """Fail when labels or targets are told of more people than could be told without their rows in the file."""
     found, artifact = examination.label_told, examination.artifact
     if found is None:
-        why = "; ".join(dict.fromkeys(examination.reasons)) or "no training data are given to compare with"
-        return Outcome("inconclusive", examination.label_not_told or why)
+        return not_found_out(examination, examination.label_not_told)
     outcome = combined(list(_outcomes(found, thresholds)))
-    if outcome.result == "passed" and found.doubts:
-        return Outcome("inconclusive", found.doubts[0])
-    return replace(outcome, remedy=None if artifact.n_trees is None else f"{smaller(artifact)}{_SHARED}")
+    remedy = None if artifact.n_trees is None else f"{smaller(artifact)}{_SHARED}"
+    return unless_doubted(replace(outcome, remedy=remedy), found.doubts)
 
 
 def _outcomes(found: LabelTold, thresholds: Thresholds) -> Iterator[Outcome]:

@@ -9,22 +9,28 @@ from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.membership import LEAST_STRANGERS, Estimate, Membership
 from pytest_draft.policy.bar import Bar
 from pytest_draft.policy.remedies import smaller
-from pytest_draft.policy.rule import Key, NotApplicable, Outcome, Rule, Thresholds, combined
+from pytest_draft.policy.rule import (
+    Key,
+    NotApplicable,
+    Outcome,
+    Rule,
+    Thresholds,
+    combined,
+    not_found_out,
+    unless_doubted,
+)
 
 
 def check(examination: Examination, thresholds: Thresholds) -> Outcome:
     """Fail when members of the training data are told from other people."""
     found, artifact = examination.membership, examination.artifact
     if found is None:
-        why = "; ".join(dict.fromkeys(examination.reasons)) or "no training data are given to compare with"
-        return Outcome("inconclusive", examination.not_membership or why)
+        return not_found_out(examination, examination.not_membership)
     outcome = combined(list(_outcomes(found, thresholds)))
-    if outcome.result == "passed" and found.doubts:
-        return Outcome("inconclusive", found.doubts[0])
-    if artifact.n_trees is None:
-        return outcome
-    seeds = "; without its seeds (python -m pytest_draft harden) it tells less" * found.draws_known
-    return replace(outcome, remedy=f"{smaller(artifact)}, and judge the new file{seeds}")
+    if artifact.n_trees is not None:
+        seeds = "; without its seeds (python -m pytest_draft harden) it tells less" * found.draws_known
+        outcome = replace(outcome, remedy=f"{smaller(artifact)}, and judge the new file{seeds}")
+    return unless_doubted(outcome, found.doubts)
 
 
 def _outcomes(found: Membership, thresholds: Thresholds) -> Iterator[Outcome]:

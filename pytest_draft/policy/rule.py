@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Generic, Literal, TypeVar
@@ -226,6 +226,17 @@ def combined(outcomes: list[Outcome]) -> Outcome:
         return NOTHING
     said = "; ".join(outcome.sentence for outcome in outcomes)
     return Outcome("passed", said, close=any(outcome.close for outcome in outcomes))
+
+
+def not_found_out(examination: Examination, why: str | None) -> Outcome:
+    """Return that what a rule judges was not found out, and why, if by nothing else."""
+    reasons = "; ".join(dict.fromkeys(examination.reasons)) or "no training data are given to compare with"
+    return Outcome("inconclusive", why or reasons)
+
+
+def unless_doubted(outcome: Outcome, doubts: Sequence[str]) -> Outcome:
+    """Return an outcome; where there are doubts, no pass."""
+    return Outcome("inconclusive", doubts[0]) if outcome.result == "passed" and doubts else outcome
 
 
 def first_speaks(outcomes: list[Outcome]) -> Outcome:

@@ -10,7 +10,7 @@ from pytest_draft.facts.informed import cut_short
 from pytest_draft.facts.label_told import Sensitive, lower_end
 from pytest_draft.policy.given_all_other_rows import as_known
 from pytest_draft.policy.label_told import LEAST_PEOPLE, beyond, counting
-from pytest_draft.policy.rule import Key, NotApplicable, Outcome, Rule, Thresholds, combined
+from pytest_draft.policy.rule import Key, NotApplicable, Outcome, Rule, Thresholds, combined, unless_doubted
 
 _KNOWN = "other columns and label"
 
@@ -35,8 +35,7 @@ def _outcomes(one: Sensitive, examination: Examination, thresholds: Thresholds) 
     elif share is not None and one.told is not None and labels is not None:
         counts, known = counting(one.told, thresholds["least_difference"]), _KNOWN if one.attributes else "features"
         outcome = beyond(one.told, "it", "the people", labels, share, counts, known)
-        doubted = outcome.result == "passed" and labels.doubts
-        yield Outcome("inconclusive", labels.doubts[0]) if doubted else outcome
+        yield unless_doubted(outcome, labels.doubts)
     if (share := thresholds.get("max_told_given_others_share")) is None or not one.attributes:
         return
     column = None if informed is None else informed.column(one.attributes)

@@ -113,7 +113,7 @@ def _lists(result: Result, report: Report) -> dict[str, list[Line]]:
 def _sentences(result: Result, report: Report) -> dict[str, Any]:
     """Return what a template cannot say by itself; None where it is not known."""
     artifact, metrics, who, data = result["artifact"], result["metrics"], result["adversary"], result["data"]["rows"]
-    found, label = result.get("given_all_other_rows") or {}, result.get("label_told")
+    found, label = result.get("given_all_other_rows") or {}, result.get("label_told") or {}
     limit, error, perfect = (
         _if_known(lambda: sentences.best_of_anybody(result)),
         bounds_of(result),
@@ -131,46 +131,44 @@ def _sentences(result: Result, report: Report) -> dict[str, Any]:
         "proved": lambda: _proved(result, "certain_rows"),
         "proved_unique": lambda: _proved(result, "certain_unique_rows"),
         "open": lambda: _open(result, report),
-        "step": lambda: _step(steps[0]) if steps else None,
+        "step": lambda: _step(steps[0]),
         "granted": lambda: "; ".join(result["domain"]["granted_to_adversary"]) or None,
         "rows_back": lambda: rows_back,
         "error": lambda: span(error, ".4f", "between {} and {}"),
         "others": lambda: sentences.number(metrics["split_half_error"]),
-        "limit": lambda: None if limit is None else begun(limit),
+        "limit": lambda: begun(limit),
         "who": lambda: "whoever has the file" if who == "artifact" else f"adversary {who}",
-        "told": lambda: begun(sentences.told_given_others(found)) if found else None,
+        "told": lambda: begun(sentences.told_given_others(found)),
         "stored": lambda: _stored(result["contents"]) if data is not None and result["contents"] else None,
         "tried": lambda: True if error or limit or found else None,
         "column": lambda: max(found.get("columns", ()), key=lambda one: one["told"], default=None),
         "label": lambda: sentences.of_labels(result),
-        "member": lambda: _member(member) if member else None,
-        "members_in": lambda: f"{_proved_in(member, metrics):,}" if member else None,
+        "member": lambda: _member(member),
+        "members_in": lambda: f"{_proved_in(member, metrics):,}",
         "linked": lambda: rows_back if "columns:" in who else None,
         "served": lambda: rows_back if who.startswith("served") else None,
         "determined": lambda: determined,
         "slice": lambda: max(slices, key=lambda one: one["perfect_share"], default=None),
         "told_slice": lambda: max(found.get("slices", ()), key=lambda one: one["told_rows"], default=None),
         "back": lambda: f"{rows_back} {begun(_of(perfect[1], metrics['n_rows']))}" if perfect else None,
-        "labels": lambda: _told(label["told"]) if label else None,
+        "labels": lambda: _told(label["told"]),
         "holdout": lambda: sentences.of_holdout(result),
         "earlier": lambda: ", in an earlier run" * result["cached"],
         "ended": lambda: True if result["solver_status"] in ("unique", "consistent", "likeliest") else None,
         "ended_so": lambda: TABLE["ended"].get(result["solver_status"], result["solver_status"]),
         "limits": lambda: " ".join(sentences.of_limits(result)) or None,
         "against": lambda: _against(artifact["privacy"] or {}),
-        "per_leaf": lambda: data * artifact["n_trees"] / capacity["leaves"] if capacity and data else None,
+        "per_leaf": lambda: data * artifact["n_trees"] / capacity["leaves"],
         "weak": lambda: (
             "; random guesses come as close, so this attack alone shows nothing"
             * bool(error and metrics["random_error"] is not None and error[0] >= metrics["random_error"])
         ),
-        "too_few": lambda: (
-            "" if not (capacity and data) or data - capacity["parameters"] >= _LEAST_DEGREES else ", TOO FEW"
-        ),
-        "degrees": lambda: data - capacity["parameters"] if capacity and data else None,
+        "too_few": lambda: ", TOO FEW" * (data - capacity["parameters"] < _LEAST_DEGREES),
+        "degrees": lambda: data - capacity["parameters"],
         "bootstrap": lambda: {True: "yes", False: "no"}.get(artifact["bootstrap"]),
         "versions": lambda: ", ".join(f"{name} {version}" for name, version in result["versions"].items()),
         "unread": lambda: sentences.not_read(result),
-        "again": lambda: _later(report.get("judged_at"), days) if days else None,
+        "again": lambda: _later(report.get("judged_at"), days),
     }
     return {name: _if_known(make) for name, make in said.items()}
 
