@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import pairwise
 from types import SimpleNamespace
@@ -204,7 +205,7 @@ def test_no_value_is_in_a_repr():
     known = KnownRows(knowledge.rows, knowledge.labels, np.ones((2, 3), np.int64))
     for shown in map(repr, (knowledge, groups, groups.values, known)):
         assert "array" not in shown
-        assert not any(f"{age}" in shown.replace("20 rows", "") for age in range(20, 25))
+        assert not re.search(r"\b2[0-4]\b", shown.replace("20 rows", ""))
 
 
 @pytest.mark.parametrize(

@@ -191,6 +191,8 @@ def _guesses(
     with warnings.catch_warnings(), threadpool_limits(1):  # threads that wait for each other take longer
         warnings.simplefilter("ignore")
         fitted = fitted_as(estimator, rows[others], answers[others], timebox)
+        if "n_jobs" in fitted.get_params(deep=False):
+            fitted.set_params(n_jobs=1)  # threads add shares up in any order, which decides between equal ones
         trees = getattr(fitted, "estimators_", None)
         if hasattr(fitted, "classes_"):
             share, labels = fitted.predict_proba(rows[mine]), fitted.classes_

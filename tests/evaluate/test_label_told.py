@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 
 import joblib
 import numpy as np
@@ -21,7 +22,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from boosters import booster, write
 from pytest_draft.evaluate import outsiders
-from pytest_draft.evaluate.outsiders import FOLDS, folds_of
+from pytest_draft.evaluate.outsiders import FOLDS, folds_of, predicted
 from pytest_draft.examine.flow import examine
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.rules import literals
@@ -29,6 +30,7 @@ from pytest_draft.facts.slices import Slice
 from pytest_draft.policy.label_told import RULE
 from pytest_draft.policy.policy import default_policy
 from pytest_draft.policy.rule import NotApplicable
+from pytest_draft.timebox import TimeBox
 from stripping import stripped
 
 DEFAULT = default_policy().rules[RULE.id]
@@ -271,3 +273,22 @@ def test_copies_are_in_one_fold_and_people_of_the_same_features_in_many(n_copies
     unlike = rng.normal(size=(40, 3)).astype(np.float32)
     fold, _ = folds_of(np.tile(unlike, (n_copies, 1)), np.tile(rng.normal(size=40), n_copies), 1)
     assert all(len(set(fold[i::40])) == 1 for i in range(40))
+
+
+@pytest.mark.parametrize("size", [6, 8, 10])
+def test_what_is_predicted_of_others_does_not_depend_on_which_thread_came_first(monkeypatch, size):
+    chance = np.random.default_rng()
+
+    class Forest(RandomForestClassifier):
+        def predict_proba(self, X):
+            shares = [tree.predict_proba(X) for tree in self.estimators_]
+            return np.add.reduce(shares if self.n_jobs == 1 else chance.permutation(shares)) / len(shares)
+
+    monkeypatch.setattr(outsiders.ensemble, "RandomForestClassifier", Forest)
+    monkeypatch.setattr(outsiders, "MOST_TREES", 6)
+    rows = np.repeat(np.arange(120, dtype=np.float32), size)[:, None]
+    labels = np.random.default_rng(1).integers(0, 2, len(rows)).astype(float)
+    model = SimpleNamespace(classes=("ill", "well"))
+    found = [predicted(model, rows, labels, np.arange(len(rows)), 0, TimeBox(60.0)) for _ in range(10)]
+    for other in found[1:]:
+        assert all((other[name] == values).all() for name, values in found[0].items())
