@@ -31,6 +31,18 @@ class Returned:
 
 
 @dataclass(frozen=True)
+class Beside:
+    """Another model file in the same hands, such as an earlier version that is out already."""
+
+    artifact: str
+    """Path of the model file."""
+    data: str | None = None
+    """Path of its training data; None where they are those of the case."""
+    place: str | None = None
+    """Which of several models in the file."""
+
+
+@dataclass(frozen=True)
 class Case:
     """One model file to be judged against one adversary."""
 
@@ -90,6 +102,10 @@ class Case:
     """Which of several models in the file, as `ArtifactFacts.places` lists them; None where there is but one."""
     hardened_from: str | None = None
     """Path of the owner's own file that it was hardened from, which is loaded."""
+    beside: tuple[Beside, ...] = ()
+    """Other files of some of the same people, with which this one is judged once more, together."""
+    identifier: str | None = None
+    """Name of the column that says whose row is whose, in the tables of all of these files."""
     moved: bool = False
     """Whether thresholds stand beside the file's as hardening moves them: of a file that another was hardened from."""
 
@@ -101,7 +117,17 @@ class Case:
     @property
     def files(self) -> dict[str, str]:
         """The files that are named, by the fields that name them."""
-        return {name: path for name in FILES if (path := getattr(self, name)) is not None}
+        others = {
+            f"{name}_beside_{i}": path
+            for i, one in enumerate(self.beside)
+            for name, path in (("artifact", one.artifact), ("data", one.data))
+        }
+        return {name: path for name, path in ({n: getattr(self, n) for n in FILES} | others).items() if path is not None}
+
+    @property
+    def alone(self) -> Case:
+        """The case of this file without the others."""
+        return replace(self, beside=(), identifier=None)
 
     @property
     def longer(self) -> float:
