@@ -23,13 +23,14 @@ from pytest_draft.data.files import (
     NUMBER,
     content,
     parsed,
+    place_of,
     require_csv,
     require_npz,
     require_parquet,
     require_shape,
     ungzipped,
 )
-from pytest_draft.errors import DataError, one_line
+from pytest_draft.errors import DataError, nearest_of, one_line
 
 __tracebackhide__ = True  # in a module's globals it covers all its frames, a dataclass's __init__ too
 
@@ -71,6 +72,8 @@ class Table:
     """
     written: Mapping[int, pd.Series[Any]] = field(default_factory=dict)
     """The columns of numbers in which some of `GAPS` stand, by position, as they are written."""
+    identifiers: AnyArray | None = None
+    """Shape (n_rows,). Of a column that was taken out: whose each row is."""
 
     @property
     def names(self) -> list[str]:
@@ -92,7 +95,29 @@ class Table:
                 for name, array in self.targets.items()
             }
         written = {position: column.iloc[rows].reset_index(drop=True) for position, column in self.written.items()}
-        return replace(self, frame=self.frame.iloc[rows].reset_index(drop=True), targets=targets, written=written)
+        whose = None if self.identifiers is None else self.identifiers[rows]
+        frame = self.frame.iloc[rows].reset_index(drop=True)
+        return replace(self, frame=frame, targets=targets, written=written, identifiers=whose)
+
+    def identified(self, name: str) -> Table:
+        """Return the table without the column that says whose row is whose, which no model has seen.
+
+        Raises
+        ------
+        DataError
+            Where it has none of that name, or it says nothing of some row.
+        """
+        if name not in self.names:
+            lacks = f"no column {one_line(name)!r}, which --draft-id names{nearest_of(name, self.names)}"
+            raise DataError(f"{place_of(self.source)}: {lacks}")
+        at = self.names.index(name)
+        if missing := int(self.frame.iloc[:, at].isna().sum()):
+            where = place_of(self.source)
+            raise DataError(f"{where}: column {one_line(name)!r} does not say whose {missing:,} rows are: fill it")
+        written = {place - (place > at): column for place, column in self.written.items() if place != at}
+        whose = self.written.get(at, self.frame.iloc[:, at]).to_numpy(dtype=object)
+        kept = [place for place in range(self.frame.shape[1]) if place != at]
+        return replace(self, frame=self.frame.iloc[:, kept], written=written, identifiers=whose)
 
     def column(self, position: int, known: Collection[object] = ()) -> pd.Series[Any]:
         """Return a column, as it is written where one of the known values is among the `GAPS`."""

@@ -21,6 +21,8 @@ from threadpoolctl import threadpool_limits
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.forest.observations import Answers, BoostedSums, Shares, WinningLabels
+from pytest_draft.artifact.forest.occurrences import occurrences
+from pytest_draft.artifact.forest.together import ForestOfSeveral, Part, together
 from pytest_draft.artifact.reader import read_forest
 from pytest_draft.attack import membership as attack
 from pytest_draft.attack.boosted.staged import with_amounts
@@ -178,9 +180,10 @@ def membership(
     else:
         parts = np.array_split(order, FOLDS)
         for number, left in enumerate(parts):
-            rest = everyone.at(np.sort(np.setdiff1d(order, left)))
+            kept = np.setdiff1d(order, left)
+            rest = everyone.at(kept)
             try:
-                again = _refitted(model, rest, seed + number, timebox)
+                again = _refitted(model, rest, kept, seed + number, timebox)
                 ask_it = asked(again, None if times is None else times_of(again), len(rest.truth))
                 some, others = (everyone.at(parts[k % FOLDS][:most]) for k in (number + 1, number))
                 found = _Sides.of(ask_it(some), ask_it, rest, some, others)
@@ -214,8 +217,21 @@ def membership(
     )
 
 
-def _refitted(model: Model, mine: _People, seed: int, timebox: TimeBox) -> Forest:
-    """Return a model of the same settings that was trained on some rows, as its file is read."""
+def _refitted(model: Model, mine: _People, kept: IntArray, seed: int, timebox: TimeBox) -> Forest:
+    """Return a model of the same settings that was trained on some rows, as its file is read.
+
+    Of several files each is fitted anew on its own ones of these rows, which stand at positions `kept` among all.
+    """
+    if isinstance(model, ForestOfSeveral):
+        if any(len(one.columns) != len(model.parts[0].columns) for one in model.parts):
+            raise NotCoveredError(f"files with different columns are not fitted anew here: {_GIVE_HOLDOUT}")
+        parts, names = list[Part](), [str(column) for column in range(mine.rows.shape[1])]
+        for k, part in enumerate(model.parts):
+            own = np.flatnonzero(np.isin(kept, part.rows))
+            again = _refitted(part.forest, mine.at(own), own, seed + FOLDS * k, timebox)
+            classes = None if again.classes is None else np.array(again.classes, dtype=np.int64)
+            parts.append(Part(again, occurrences(again, timebox.require), own, np.arange(len(names)), classes))
+        return together(parts, len(kept), names, model.classes)
     refused = NotCoveredError(f"no {model.kind} of these settings is fitted anew here: {_GIVE_HOLDOUT}")
     estimator = own_estimator(model, len(mine.truth), seed) if isinstance(model, Forest) else None
     if not isinstance(model, Forest) or estimator is None or (model.draws.uneven and model.draws.class_weight is None):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from pytest_draft.attack.search import Search
@@ -29,12 +30,13 @@ from pytest_draft.examine.inputs import Inputs, complete, open_files
 from pytest_draft.examine.kinds import Kind, kind_of
 from pytest_draft.examine.limits import IDENTITY_SHARE, too_little_memory
 from pytest_draft.examine.record import FlowRecord, Stopping
+from pytest_draft.examine.together import Several, each_apart, several
 from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import EVERY_RULE, Examination
 from pytest_draft.facts.identity import Identity
 from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.progress import ProgressListener
-from pytest_draft.timebox import CLOCK
+from pytest_draft.timebox import CLOCK, TimeBox
 
 MOST_SHOWN = 10_000
 """Values of a table, rows times columns, on which an attack shows a reader something within seconds."""
@@ -69,12 +71,18 @@ def examine(
     reconstruction : Reconstruction or None
         The rebuilt rows as they are written, where there are some.
     """
-    record = FlowRecord(case, listener, keep)
+    begun = TimeBox(case.seconds)
+    shared = (case.beside or case.place is not None) and not case.by_itself
+    mine = replace(case.alone, seconds=case.seconds / 2) if shared else case  # the rest is for all files together
+    record = FlowRecord(mine, listener, keep and (lambda known: keep(replace(known, case=case))))
     with CLOCK.heard_by(record.clock.notify):
-        found, rebuilt = _examined(case, data, record, enough)
+        found, rebuilt = _examined(partial(_read_and_audited, mine, data, record), record, enough)
+        found = replace(found, case=case)
+        if found.others and (enough is None or enough.decided(found) is None):
+            found = replace(found, together=_together(found, data, begun, listener, enough), seconds=begun.elapsed)
     if case.basis is None or (enough is not None and enough.decided(found) is not None):
         return found, rebuilt
-    basis, _ = examine(case.basis, data, listener, None, enough)
+    basis, _ = examine(case.basis.alone, data, listener, None, enough)
     if case.hardened_from is not None:
         from pytest_draft.hardening.repeated import unlike
 
@@ -83,13 +91,41 @@ def examine(
     return replace(found, basis=basis), rebuilt
 
 
+def _together(
+    alone: Examination, data: object, begun: TimeBox, listener: ProgressListener | None, enough: Stopping | None
+) -> Examination:
+    """Examine all files as one, and the people who are not in all of them by themselves."""
+    case = replace(alone.case.alone, beside=alone.others, seconds=max(1e-3, begun.remaining))
+    record, of_set = FlowRecord(case, listener), list[Several]()
+    record.facts = replace(record.facts, artifact=alone.artifact, data=alone.data)
+
+    def read() -> Inputs:
+        with record.clock("read"):
+            of_set.append(several(case, data, record))
+        return of_set[0].inputs
+
+    found, _ = _examined(read, record, enough)
+    apart = dict[str, Examination]()
+    for name, inputs in each_apart(of_set[0]) if of_set else ():
+        one = FlowRecord(replace(case, seconds=max(1e-3, begun.remaining), attack=False), listener)
+        one.facts = replace(one.facts, artifact=alone.artifact, data=found.data, domain=found.domain)
+        with SideSearches(inputs, one) as side_searches:
+            try:
+                note_label_told(inputs, one)
+                side_searches.look()
+            except DraftError as error:
+                one.doubt(str(error))
+        apart[name] = replace(one.examination(), case=alone.case.alone)
+    return replace(found, case=alone.case.alone, apart=apart)
+
+
 def _examined(
-    case: Case, data: object, record: FlowRecord, enough: Stopping | None
+    read: Callable[[], Inputs], record: FlowRecord, enough: Stopping | None
 ) -> tuple[Examination, Reconstruction | None]:
     """Read, attack and evaluate one case; see `examine`."""
-    inputs = None
+    inputs, case = None, record.facts.case
     try:
-        inputs = _read_and_audited(case, data, record)
+        inputs = read()
         note_label_told(inputs, record)
         note_membership(inputs, record)
         if not case.attack:

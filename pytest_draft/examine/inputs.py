@@ -26,6 +26,7 @@ from pytest_draft.data import (
     Repeats,
     Table,
     TrainingData,
+    as_table,
     holdout_of,
     raw_columns,
     read_table,
@@ -51,7 +52,7 @@ from pytest_draft.examine.limits import SEEDS_SHARE, SMALL
 from pytest_draft.examine.record import FlowRecord
 from pytest_draft.examine.settled_domain import settle
 from pytest_draft.facts.adversary import Adversary
-from pytest_draft.facts.case import Case
+from pytest_draft.facts.case import Case, Returned
 from pytest_draft.facts.files import ArtifactFacts, Capacity, DataFacts, DomainFacts
 from pytest_draft.facts.published import Published
 from pytest_draft.facts.reconstruction import Reconstruction
@@ -201,19 +202,14 @@ def open_files(case: Case, given: object, record: FlowRecord, *, search: bool = 
         record.doubt(facts.unjudged)
     if artifact.released is not None:
         record.note(artifact.released)
-    if artifact.places:
-        record.doubt(
-            f"one of {len(artifact.places)} models in the file, which are judged one by one: an attacker can combine "
-            "what they tell of the same rows, so none of them passes; save each in a file of its own, and release one"
-            + f"; {listed(artifact.given)}: given after fit, and kept beside its copy: give sklearn.base.clone() of it"
-            * bool(artifact.given)
-        )
+    if artifact.given:
+        kept = f"{listed(artifact.given)}: given after fit, and kept beside its copy"
+        record.note(f"{kept}: give sklearn.base.clone() of it")
     if artifact.encoder is not None and artifact.encoder.unused is not None:
         record.doubt(artifact.encoder.unused)
     all_rows = data = None
     try:
-        if given is None and case.data is not None:
-            given = read_table(case.data)
+        given = _given(case, given)
         if artifact.not_covered is not None:
             raise NotCoveredError(artifact.not_covered)
         if given is not None:
@@ -231,6 +227,16 @@ def open_files(case: Case, given: object, record: FlowRecord, *, search: bool = 
     except Exception as error:  # what stands in the file stands there, whatever becomes of the data
         return Opened(artifact, in_file, given, all_rows, None, error)
     return Opened(artifact, in_file, given, all_rows, data)
+
+
+def _given(case: Case, given: object) -> object:
+    """Return the training data as they were given, without the column that says whose row is whose."""
+    if given is None and case.data is not None:
+        given = read_table(case.data)
+    if given is None or case.identifier is None:
+        return given
+    table = as_table(given.value, given.source) if isinstance(given, Returned) else as_table(given)
+    return table.identified(case.identifier)
 
 
 def _rows(artifact: Artifact, case: Case, given: object, box: TimeBox | None, record: FlowRecord) -> Given:

@@ -17,6 +17,7 @@ from pytest_draft.artifact.forest.observations import (
     ReleasedCounts,
     ReleasedLabels,
 )
+from pytest_draft.artifact.forest.together import ForestOfSeveral
 from pytest_draft.artifact.rules.rule_list import RuleList
 from pytest_draft.attack.numeric.enumerated import enumerate_states
 from pytest_draft.attack.numeric.problem import is_numeric
@@ -67,6 +68,8 @@ def kind_of(inputs: Inputs) -> Kind:
             "all training rows are equal, so there is nothing to rebuild: what a row can be follows from them alone; "
             "give all rows that it was trained on, or name a domain file by its hash in the policy (domain_sha256)"
         )
+    if isinstance(inputs.model, ForestOfSeveral) and not inputs.model.searched:
+        return Kind(partial(Unsearched, why="no attack searches for rows by sums in several files"))
     return kind_by(inputs.model.observation, inputs)
 
 

@@ -106,6 +106,8 @@ class Case:
     """Other files of some of the same people, with which this one is judged once more, together."""
     identifier: str | None = None
     """Name of the column that says whose row is whose, in the tables of all of these files."""
+    by_itself: bool = False
+    """Whether it is judged without these, and without the other models in its file."""
     moved: bool = False
     """Whether thresholds stand beside the file's as hardening moves them: of a file that another was hardened from."""
 
@@ -122,12 +124,13 @@ class Case:
             for i, one in enumerate(self.beside)
             for name, path in (("artifact", one.artifact), ("data", one.data))
         }
-        return {name: path for name, path in ({n: getattr(self, n) for n in FILES} | others).items() if path is not None}
+        everything = {name: getattr(self, name) for name in FILES} | others
+        return {name: path for name, path in everything.items() if path is not None}
 
     @property
     def alone(self) -> Case:
-        """The case of this file without the others."""
-        return replace(self, beside=(), identifier=None)
+        """The case of this file without others."""
+        return replace(self, by_itself=True)
 
     @property
     def longer(self) -> float:

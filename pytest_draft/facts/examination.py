@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 
-from pytest_draft.facts.case import Case
+from pytest_draft.facts.case import Beside, Case
 from pytest_draft.facts.certificate import Certificate
 from pytest_draft.facts.checks import require_not_negative
 from pytest_draft.facts.entropy import Entropy
@@ -84,6 +84,12 @@ class Examination:
     """Seconds after which that was certain."""
     basis: Examination | None = None
     """Of the file that this one was hardened from, where its hardening was repeated and that one was examined."""
+    together: Examination | None = None
+    """With the other files in the same hands, of all people of all files; None where nobody asked, or where it failed
+    already.
+    """
+    apart: dict[str, Examination] = field(default_factory=dict)
+    """Of `together`: of people who are not in all files, by whose they are, for somebody who knows everybody else."""
     retried: str | None = None
     """Which machine was lost while it examined this, so that another one did; None where none was. It is no fact of the
     case.
@@ -106,6 +112,14 @@ class Examination:
     def doubts(self) -> tuple[str, ...]:
         """The reasons that stand in the way of a pass even where it is known how close anybody could get."""
         return tuple(reason for reason in self.reasons if reason not in self.shortfalls)
+
+    @property
+    def others(self) -> tuple[Beside, ...]:
+        """The other files that it is to be judged with, and the other models in its file: once, with the first one."""
+        places, here = self.artifact.places, self.case.place
+        if self.case.by_itself or (places and here != places[0]):
+            return ()
+        return (*self.case.beside, *(Beside(self.case.artifact, None, one) for one in places if one != here))
 
     @property
     def cut_short(self) -> bool:

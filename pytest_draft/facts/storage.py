@@ -29,8 +29,10 @@ def as_text(examination: Examination) -> str:
     """
     content = asdict(examination)
     del content["case"]
-    if content["basis"] is not None:
-        del content["basis"]["case"]
+    together = content["together"] or {"apart": {}}
+    for one in (content["basis"], content["together"], *together["apart"].values()):
+        if one is not None:
+            del one["case"]
     return json.dumps(content, allow_nan=False)
 
 
@@ -54,6 +56,9 @@ def from_text(case: Case, text: str) -> Examination:
         raise ValueError("no examination: not an object")
     if isinstance(content.get("basis"), dict):
         content["basis"]["case"] = case.basis
+    if isinstance(together := content.get("together"), dict):
+        apart = {name: {**one, "case": case.alone} for name, one in together["apart"].items()}
+        content["together"] = {**together, "case": case.alone, "apart": apart}
     try:
         return _converter().structure({**content, "case": case}, Examination)
     except BaseValidationError as error:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
 
-from pytest_draft.errors import one_line
+from pytest_draft.errors import listed, one_line
 from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.entropy import Entropy
 from pytest_draft.facts.examination import Examination
@@ -113,6 +113,8 @@ def check_rule(examination: Examination, policy: Policy, rule: str, compared: No
     check = _checked(examination, policy, rule, compared)
     if examination.basis is not None and check.result == "inconclusive" and rule_of(rule).attack:
         check = _inherited(check, _checked(examination.basis, policy, rule, compared), examination.basis)
+    if examination.others and check.result in ("passed", "inconclusive") and _is_by_attack(rule_of(rule)):
+        check = _with_others(check, examination, policy, compared)
     beyond = examination.artifact.beyond
     if check.result == "failed" and beyond is not None and _is_by_attack(rule_of(rule)):
         check = Check(rule, check.adversary, "inconclusive", f"{check.sentence}; but that is by {beyond}")
@@ -132,6 +134,24 @@ def _inherited(check: Check, raw: Check, basis: Examination) -> Check:
         whose = "passed for whoever has the file, who is told no less"
     sentence = f"{whose}: {raw.sentence}"
     return Check(check.rule, check.adversary, "passed", sentence)
+
+
+def _with_others(check: Check, examination: Examination, policy: Policy, compared: NowAndEarlier | None) -> Check:
+    """Return a check that passes only where it does for all files together that are in the same hands.
+
+    What of these fails, fails; of people who are not in all files nothing else is said, as they can be few.
+    """
+    names = (one.place or PurePath(one.artifact).name for one in examination.others)
+    said, together = f"together with {listed(list(names))}", examination.together
+    if together is None:
+        return Check(check.rule, check.adversary, "inconclusive", f"{said}: what they tell was not found out")
+    found = {"": _checked(together, policy, check.rule, compared)}
+    found |= {whose: _checked(one, policy, check.rule, None) for whose, one in together.apart.items()}
+    for whose, one in found.items():
+        if one.result == "failed" or (not whose and one.result == "inconclusive"):
+            of = f", of the people {whose}" if whose else ""
+            return replace(one, sentence=f"{said}{of}: {one.sentence}")
+    return check
 
 
 def _checked(examination: Examination, policy: Policy, rule: str, compared: NowAndEarlier | None) -> Check:

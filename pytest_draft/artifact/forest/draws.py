@@ -40,6 +40,9 @@ class Draws:
     """
     class_weight: object = None
     """``class_weight`` of the forest or, for bagging, of its trees."""
+    of_trees: IntArray | BoolArray | None = None
+    """Shape (n_trees, n_rows). How often each tree drew each row; None where that follows from seeds, or is not known.
+    """
     stored: bool = True
     """Whether the file says how rows were drawn and that none was weighted, as ONNX does not: else `rows` is what its
     kind of model does by default.
@@ -210,8 +213,6 @@ class RoundDraws(Draws):
 
     replays: tuple[Replay, ...] = ()
     """By one of these, if they can be replayed: which one, the sums of the right rows say."""
-    of_trees: BoolArray | None = None
-    """Shape (n_trees, n_rows). Which rows each tree drew; None where that is not known."""
 
 
 def _draw(random: RandomState, population: int, size: int, *, replacement: bool) -> IntArray:

@@ -44,7 +44,7 @@ def occurrences(forest: Forest, in_time: Callable[[], None] | None = None) -> In
     if forest.n_trees * n_samples > _MAX_ENTRIES:
         raise NotCoveredError(f"{forest.n_trees} trees times {n_samples} rows are too many to replay")
     draws = forest.draws
-    if isinstance(draws, RoundDraws) and draws.of_trees is not None:
+    if draws.of_trees is not None:
         counts = draws.of_trees.astype(np.int64)
     elif not draws.drawn:
         times = np.ones(n_samples, np.int64) if draws.times is None else draws.times
@@ -64,7 +64,7 @@ def occurrences(forest: Forest, in_time: Callable[[], None] | None = None) -> In
 def lacks_seeds(forest: Forest) -> bool:
     """Return whether rows were drawn, and the file holds not one seed that a draw could be replayed from."""
     draws = forest.draws
-    if isinstance(draws, RoundDraws):
+    if draws.of_trees is not None or isinstance(draws, RoundDraws):
         return draws.of_trees is None
     return draws.drawn and all(tree.seed is None for tree in forest.trees)
 

@@ -130,7 +130,8 @@ def missed(
 
 def drawn_rows(forest: Forest) -> BoolArray | None:
     """Return which rows each tree drew, shape (n_trees, n_rows); None where each drew all, or it is not known."""
-    return forest.draws.of_trees if isinstance(forest.draws, RoundDraws) else None
+    drawn = forest.draws.of_trees
+    return None if drawn is None else drawn > 0
 
 
 def known_amounts(forest: Forest, n_rows: int) -> IntArray | None:
