@@ -55,6 +55,7 @@ def label_told(
     times: IntArray | None,
     seed: int,
     timebox: TimeBox,
+    among: IntArray | None = None,
 ) -> LabelTold:
     """Return what a file tells of the labels or targets of its training rows.
 
@@ -62,6 +63,8 @@ def label_told(
     ----------
     times : ndarray of int64, shape (n_trees, n_positions), or None
         How often each tree saw each position among the training rows; None where the adversary does not know.
+    among : ndarray of int64, shape (n_some,), or None
+        The rows that count; None for all.
 
     Raises
     ------
@@ -70,7 +73,8 @@ def label_told(
     OutOfTimeError
     """
     of_labels, answers = model.classes is not None, truth_of(model, data)
-    drawn, looked_at = _looked_at(model, answers, 1 if times is None else times.shape[1], seed)
+    everyone = np.arange(len(answers)) if among is None else among
+    drawn, looked_at = _looked_at(model, answers, everyone, 1 if times is None else times.shape[1], seed)
     rows, labels, truth = data.rows[looked_at], data.labels[looked_at], answers[looked_at]
     timebox.require()
     contradicted, in_leaves = _against_leaves(model, data, times, timebox)
@@ -96,7 +100,7 @@ def label_told(
     found = LabelTold(
         of="labels" if of_labels else "targets",
         rows=int(drawn.sum()),
-        of_rows=data.n_rows,
+        of_rows=len(everyone),
         guess=guess,
         predictor=predictor,
         told=figures_of("", drawn, told, without, certain),
@@ -106,7 +110,7 @@ def label_told(
     )
     if isinstance(judge, _Near):
         exact, exact_without = (one.best(judge.exactly)[0] for one in (by_file, by_others))
-        highest = np.isin(looked_at, _highest(answers))
+        highest = np.isin(looked_at, everyone[_highest(answers[everyone])])
         told_exactly = int((exact & ~exact_without)[highest].sum())
         exactly = figures_of("", drawn, exact, exact_without)
         found = replace(found, exact=exactly, highest=int(highest.sum()), highest_exact=told_exactly)
@@ -135,14 +139,16 @@ def truth_of(model: Model, data: TrainingData) -> FloatArray:
     return data.targets
 
 
-def _looked_at(model: Model, answers: FloatArray, n_positions: int, seed: int) -> tuple[BoolArray, IntArray]:
+def _looked_at(
+    model: Model, answers: FloatArray, everyone: IntArray, n_positions: int, seed: int
+) -> tuple[BoolArray, IntArray]:
     """Return rows, and which of them were drawn from all; others have a rare class, or the highest targets."""
-    rng, n_rows = np.random.default_rng([seed, 73]), len(answers)
+    rng = np.random.default_rng([seed, 73])
     held = model.n_classes * (model.n_trees if isinstance(model, Forest) else 1)
     most = max(1, min(MOST_ROWS, max(100, _MOST_WORK // (held * n_positions)), _MOST_ANSWERS // held))
-    order = rng.permutation(n_rows)
+    order = rng.permutation(everyone)
     drawn, rest = order[:most], order[most:]
-    more = [_highest(answers)] if model.classes is None else [np.empty(0, np.int64)]
+    more = [everyone[_highest(answers[everyone])]] if model.classes is None else [np.empty(0, np.int64)]
     for label in np.unique(answers[rest]) if model.classes is not None else ():
         missing = max(0, MOST_OF_CLASS - int((answers[drawn] == label).sum()))
         more.append(rest[answers[rest] == label][:missing])

@@ -40,7 +40,8 @@ def note_label_told(inputs: Inputs, record: FlowRecord) -> None:
     try:
         with record.clock("labels"):
             times = None if isinstance(model, RuleList) else _times(model, inputs.case.adversary, box)
-            found = label_told(model, data, inputs.holdout, inputs.slices, times, inputs.case.seed, box)
+            of = (model, data, inputs.holdout, inputs.slices, times, inputs.case.seed, box)
+            found = label_told(*of, among=inputs.apart)
         doubts = (*record.facts.reasons, *found.doubts)
         record.facts = replace(record.facts, label_told=replace(found, doubts=doubts))
     except NotCoveredError as error:

@@ -79,7 +79,9 @@ def examine(
         found, rebuilt = _examined(partial(_read_and_audited, mine, data, record), record, enough)
         found = replace(found, case=case)
         if found.others and (enough is None or enough.decided(found) is None):
-            found = replace(found, together=_together(found, data, begun, listener, enough), seconds=begun.elapsed)
+            together = _together(found, data, begun, listener, enough)
+            notes = (*found.notes, *together.notes)
+            found = replace(found, together=together, notes=notes, seconds=begun.elapsed)
     if case.basis is None or (enough is not None and enough.decided(found) is not None):
         return found, rebuilt
     basis, _ = examine(case.basis.alone, data, listener, None, enough)
@@ -116,7 +118,20 @@ def _together(
             except DraftError as error:
                 one.doubt(str(error))
         apart[name] = replace(one.examination(), case=alone.case.alone)
+        n_rows = 0 if inputs.apart is None else len(inputs.apart)
+        found = replace(found, notes=(*found.notes, f"{n_rows:,} people are {name}{_told_of(one.facts)}"))
     return replace(found, case=alone.case.alone, apart=apart)
+
+
+def _told_of(facts: Examination) -> str:
+    """Say what is told of people who are not in all files."""
+    informed, labels = facts.informed, facts.label_told
+    said = [] if informed is None else [f"to who knows everybody else, {informed.told_rows:.0%} of them are told whole"]
+    if labels is not None:
+        told, what = (labels.told, "label") if labels.exact is None else (labels.exact, "target exactly")
+        beside = f"{told.share_without:.0%} without their rows"
+        said.append(f"to who knows their features, the {what} of {told.share:.0%} ({beside})")
+    return ": " * bool(said) + "; ".join(said)
 
 
 def _examined(

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_draft.arrays import Rows
+from pytest_draft.arrays import IntArray, Rows
 from pytest_draft.artifact import Artifact, Encoder, read
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.artifact.forest.observations import Answers, BoostedSums
@@ -106,6 +106,8 @@ class Inputs:
     holdout: Holdout | None
     timebox: TimeBox
     """Of the whole examination."""
+    apart: IntArray | None = None
+    """Shape (n_apart,). Of several files, the people who are not in all of them and are judged apart; None for all."""
 
     def __post_init__(self) -> None:
         if self.data is None and (self.knowledge is not None or self.holdout is not None):

@@ -80,8 +80,8 @@ def several(case: Case, given: object, record: FlowRecord) -> Several:
                 files.append(_file(name, found, mine, record))
         except (ArtifactError, NotCoveredError) as refusal:
             record.doubt(f"{one_line(name)} is left out of what the files tell together: {refusal}")
-    if opened is None or len(files) < 2:
-        raise NotCoveredError("; ".join(record.facts.reasons) or "all of these files are the same one")
+    if opened is None or not files:
+        raise NotCoveredError("no file tells how many rows of whom its leaves hold")
     first = files[0]
     files.sort(key=lambda one: (one.artifact.sha256, one.name))  # in whichever order they were given
     people = united([Known(one.name, one.data, one.forest.classes, one.whose) for one in files])  # type: ignore[arg-type]
@@ -93,6 +93,7 @@ def several(case: Case, given: object, record: FlowRecord) -> Several:
     encoder = first.artifact.encoder if people.data.columns == first.data.columns else None
     artifact = replace(first.artifact, model=model, encoder=encoder)
     record.facts = replace(record.facts, artifact=whole.artifact, data=replace(whole.data, rows=people.data.n_rows))
+    record.facts = replace(record.facts, files={one.name: one.artifact.sha256 for one in files})
     record.note(*people.notes)
     record.doubt(*people.doubts)
     inputs = complete(replace(opened, artifact=artifact, data=people.data), case, record)
@@ -145,11 +146,5 @@ def each_apart(found: Several) -> Iterator[tuple[str, Inputs]]:
         known = np.setdiff1d(np.arange(data.n_rows), those)
         if len(known):
             granted = (f"the rows of {len(known):,} other people, with their labels",)
-            rows = data.rows[known], data.labels[known]
-            nothing = data.rows[:, :0]
-            yield (
-                name,
-                replace(
-                    inputs, knowledge=Knowledge((), (), nothing, known, *rows, those, informed=False, granted=granted)
-                ),
-            )
+            held = data.rows[:, :0], known, data.rows[known], data.labels[known]
+            yield name, replace(inputs, knowledge=Knowledge((), (), *held, those, False, granted), apart=those)

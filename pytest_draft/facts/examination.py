@@ -88,6 +88,8 @@ class Examination:
     """With the other files in the same hands, of all people of all files; None where nobody asked, or where it failed
     already.
     """
+    files: dict[str, str] = field(default_factory=dict)
+    """Of `together`: the SHA-256 of each file of which something was put together, by name."""
     apart: dict[str, Examination] = field(default_factory=dict)
     """Of `together`: of people who are not in all files, by whose they are, for somebody who knows everybody else."""
     retried: str | None = None

@@ -29,10 +29,8 @@ def as_text(examination: Examination) -> str:
     """
     content = asdict(examination)
     del content["case"]
-    together = content["together"] or {"apart": {}}
-    for one in (content["basis"], content["together"], *together["apart"].values()):
-        if one is not None:
-            del one["case"]
+    for one in _nested(content):
+        del one["case"]
     return json.dumps(content, allow_nan=False)
 
 
@@ -54,15 +52,20 @@ def from_text(case: Case, text: str) -> Examination:
     content = json.loads(text, parse_constant=_refuse)
     if not isinstance(content, dict):
         raise ValueError("no examination: not an object")
-    if isinstance(content.get("basis"), dict):
-        content["basis"]["case"] = case.basis
-    if isinstance(together := content.get("together"), dict):
-        apart = {name: {**one, "case": case.alone} for name, one in together["apart"].items()}
-        content["together"] = {**together, "case": case.alone, "apart": apart}
+    for one in _nested(content):
+        one["case"] = case.basis if one is content.get("basis") else case.alone
     try:
         return _converter().structure({**content, "case": case}, Examination)
     except BaseValidationError as error:
         raise ValueError(f"no examination: {error.exceptions[0]!r}") from None
+
+
+def _nested(content: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the examinations in one, by their content."""
+    apart = content.get("apart")
+    inner = [content.get("basis"), content.get("together"), *(apart.values() if isinstance(apart, dict) else ())]
+    dicts = [one for one in inner if isinstance(one, dict)]
+    return [*dicts, *(found for one in dicts for found in _nested(one))]
 
 
 def write_atomically(path: Path, text: str) -> None:

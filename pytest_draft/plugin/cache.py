@@ -86,7 +86,9 @@ def key_of(case: Case) -> str | None:
         hashes = {name: sha256(Path(path), TABLE_BYTES) for name, path in case.files.items()}
     except OSError:  # the examination will say what is wrong
         return None
-    parameters = replace(case, artifact="", data=None, labels=None, domain=None, holdout=None, hardened_from=None)
+    parameters = replace(
+        case, artifact="", data=None, labels=None, domain=None, holdout=None, hardened_from=None, beside=()
+    )
     return _hash(repr((hashes, parameters, sorted(unexamined(case).versions.items()), code_sha256())))
 
 
@@ -131,6 +133,7 @@ def _renamed(examination: Examination, names: dict[str, str]) -> Examination:
         domain=domain and replace(domain, source=renamed(domain.source), granted=tuple(map(renamed, domain.granted))),
         notes=tuple(map(renamed, examination.notes)),
         basis=examination.basis and _renamed(examination.basis, names),
+        together=examination.together and _renamed(examination.together, names),
     )
 
 

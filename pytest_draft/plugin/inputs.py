@@ -25,13 +25,18 @@ class NamedFiles:
     policy: Path | None = None
     hardened_from: Path | None = None
     """The owner's own file that the model's was hardened from."""
+    beside: tuple[tuple[Path, Path | None], ...] = ()
+    """Other files of the same people, and their training data where these are others."""
+    identifier: str | None = None
+    """Name of the column that says whose row is whose."""
     origin: str | None = None
     """Which entry of a manifest says so, for messages; None where none does."""
 
     @property
     def files(self) -> tuple[Path, ...]:
         """All of its files that are given."""
-        given = (self.data, self.labels, self.holdout, self.domain, self.policy, self.hardened_from)
+        others = (path for both in self.beside for path in both)
+        given = (self.data, self.labels, self.holdout, self.domain, self.policy, self.hardened_from, *others)
         return tuple(path for path in given if isinstance(path, Path))
 
 

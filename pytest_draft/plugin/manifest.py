@@ -46,7 +46,7 @@ PACKED = ("", ".gz", ".z", ".bz2", ".xz", ".lzma", ".zlib")
 
 _ENDS = tuple(suffix + packed for suffix in SUFFIXES for packed in PACKED)
 _FILES = ("data", "domain", "holdout", "hardened_from")
-_KEYS = ("model", "data", "target", "split", "domain", "holdout", "hardened_from", "policy")
+_KEYS = ("model", "data", "target", "split", "domain", "holdout", "hardened_from", "released_before", "policy")
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def _starts(text: str, n_entries: int) -> Sequence[str]:
 
 
 def _models(
-    entries: Sequence[dict[str, str]], path: Path, usual: NamedFiles, starts: Sequence[str]
+    entries: Sequence[dict[str, Any]], path: Path, usual: NamedFiles, starts: Sequence[str]
 ) -> tuple[dict[Path, NamedFiles], list[Problem]]:
     """Return each model file with what it is judged with, and all that is wrong."""
     models: dict[Path, NamedFiles] = {}
@@ -150,7 +150,7 @@ def _models(
     problems: list[Problem] = []
     for index, entry in enumerate(entries):
 
-        def checked(key: str, found: Callable[[Path, str], Any], of: int = index, said: str = "") -> Any:
+        def checked(key: str, found: Callable[[Path, str], Any], of: int = index, said: Any = "") -> Any:
             try:
                 return found(path.parent, said)
             except UsageError as error:
@@ -165,6 +165,9 @@ def _models(
         if "target" in entry:
             found = checked("target", labels_in, said=entry["target"])
             given["target"], given["labels"] = found or (None, None)
+        if "released_before" in entry:
+            before = checked("released_before", _each, said=entry["released_before"]) or ()
+            given["beside"] = (*usual.beside, *((other, None) for other in before))
         if "split" in entry:
             given["split"] = entry["split"]
         inputs = replace(usual, **given, origin=f"{one_line(path)}: {starts[index]}")
@@ -186,6 +189,10 @@ def _file(folder: Path, said: str) -> Path:
         otherwise = f"there is no file {one_line(found)}: correct the path, which is relative to the manifest"
         raise UsageError(no_file(said, otherwise))
     return absolute(found)
+
+
+def _each(folder: Path, said: str | list[str]) -> list[Path]:
+    return [_file(folder, one) for one in ([said] if isinstance(said, str) else said)]
 
 
 def _matches(folder: Path, said: str) -> list[Path]:

@@ -30,6 +30,7 @@ _OPTIONS: tuple[tuple[str, str, str], ...] = (
     # name, type of the ini value, help
     ("target", "string", "name of the label column in the training data, or the file of the labels"),
     ("split", "string", "how training rows were taken from the table: test_size=0.2, random_state=42, stratify"),
+    ("id", "string", "column that says whose row is whose, in all tables of --draft-with; no model has seen it"),
     ("domain", "paths", "TOML file that declares each column's domain (default: inferred from the data)"),
     (
         "policy",
@@ -96,6 +97,21 @@ def add_options(parser: pytest.Parser) -> None:
         metavar="PATH",
         help="file of your own that the judged one was hardened from: it is loaded, which runs the code in it, and "
         "hardened again; then the judged file passes what this one passes; once for each forest",
+    )
+    group.addoption(
+        "--draft-with",
+        action="append",
+        default=None,
+        metavar="PATH",
+        help="another model file of some of the same people in the same hands, such as the version that is out: what "
+        "passes alone must pass together with it; repeatable, and may be a glob",
+    )
+    group.addoption(
+        "--draft-with-data",
+        action="append",
+        default=None,
+        metavar="PATH",
+        help="training data of the files of --draft-with, where these are others: once for all, or once for each",
     )
     group.addoption(
         "--draft-adversary",
@@ -167,6 +183,8 @@ def add_options(parser: pytest.Parser) -> None:
     parser.addini(
         "draft_hardened_from", "files that these were hardened from: one for each; loaded", "paths", default=[]
     )
+    parser.addini("draft_with", "other model files of the same people; may be globs", "paths", default=[])
+    parser.addini("draft_with_data", "their training data: once for all, or once for each", "paths", default=[])
     parser.addini("draft_adversary", "what the attacker knows", type="args", default=[])
     parser.addini("draft_report", "reports to write: TYPE[:PATH]", type="args", default=[])
     parser.addini("draft_report_rows", "let reports name single rows, by index", type="bool", default=False)

@@ -12,7 +12,7 @@ import pytest
 
 from pytest_draft.errors import PolicyError, UsageError
 from pytest_draft.facts.adversary import Adversary, check_adversary
-from pytest_draft.facts.case import Case
+from pytest_draft.facts.case import Beside, Case
 from pytest_draft.facts.examination import Examination, unexamined
 from pytest_draft.foreign_text import address, distinct, harmless, harmless_values, of_path
 from pytest_draft.isolation import children
@@ -141,6 +141,8 @@ class GateSession:
             domain=str(inputs.domain) if inputs.domain else None,
             holdout=str(inputs.holdout) if inputs.holdout else None,
             hardened_from=str(inputs.hardened_from) if inputs.hardened_from else None,
+            beside=tuple(Beside(str(path), str(data) if data else None) for path, data in inputs.beside),
+            identifier=inputs.identifier,
             adversary=adversary,
             seconds=settings.seconds,
             seed=settings.seed,

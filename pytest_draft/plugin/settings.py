@@ -230,8 +230,9 @@ def _models(config: pytest.Config) -> tuple[Mapping[Path, NamedFiles], NamedFile
     data, holdout, raw = (_files(config, name, len(forests), from_manifest) for name in names)
     target, labels = _target(config)
     split, domain, policy = _first(config, "split", None), _path(config, "domain"), _policy(config)
+    whose, beside = _first(config, "id", None), _beside(config)
     each = [
-        NamedFiles(table, held, target, labels, split, domain, policy, own)
+        NamedFiles(table, held, target, labels, split, domain, policy, own, beside, whose)
         for table, held, own in zip(data, holdout, raw, strict=True)
     ]
     usual = each[0]  # a project's own forest goes with the first data
@@ -242,6 +243,14 @@ def _models(config: pytest.Config) -> tuple[Mapping[Path, NamedFiles], NamedFile
 
         manifest = read_manifest(absolute(manifests[0]), usual)
     return manifest.models, usual, manifest
+
+
+def _beside(config: pytest.Config) -> tuple[tuple[Path, Path | None], ...]:
+    """Return other files of the same people, each with its training data where it has other ones."""
+    origin, paths = _given(config, "with")
+    with _as_usage_error(origin):
+        others = list(dict.fromkeys(other for path in paths for other in expanded(path)))
+    return tuple(zip(others, _files(config, "with_data", len(others), False), strict=False))
 
 
 def _files(config: pytest.Config, name: str, n_forests: int, from_manifest: bool) -> tuple[Any, ...]:

@@ -51,7 +51,7 @@ def _outcomes(found: LabelTold, thresholds: Thresholds) -> Iterator[Outcome]:
         if share is not None and sure is not None:
             shown = f"the file tells with certainty the label of {sure:,} of the {part.missed:,} of {of} whose label"
             shown = f"{shown} cannot be told without their rows; limit: {100 * share:g} %"
-            if sure >= LEAST_PEOPLE and lower_end(sure, part.missed) > share:
+            if sure >= _least(found) and lower_end(sure, part.missed) > share:
                 yield Outcome("failed", shown)
             elif not part.name and found.of == "labels":
                 yield Outcome("passed", shown)
@@ -68,7 +68,7 @@ def _exactly(found: LabelTold, thresholds: Thresholds) -> Iterator[Outcome]:
         if exact is None:
             yield Outcome("inconclusive", "it is not known of how many people the file tells the target exactly")
         else:
-            surely = exact.gained >= LEAST_PEOPLE and exact.least_beyond > share
+            surely = exact.gained >= _least(found) and exact.least_beyond > share
             yield beyond(exact, "the target", "the people exactly", found, share, surely)
     if (most := thresholds.get("max_highest_targets")) is not None:
         if found.highest is None or told is None:
@@ -77,6 +77,11 @@ def _exactly(found: LabelTold, thresholds: Thresholds) -> Iterator[Outcome]:
             highest = f"the {found.highest} people with the highest targets"
             shown = f"of {highest}, only the file tells that of {told} exactly"
             yield Bar(most, f"limit: {most}").judge(told, shown)
+
+
+def _least(found: LabelTold) -> int:
+    """Return how many people count by their share: of few people a third."""
+    return min(LEAST_PEOPLE, -(-found.of_rows // 3))
 
 
 def counting(part: Told, least: float) -> bool:

@@ -130,6 +130,21 @@ def result_of(examination: Examination, checks: Iterable[Check], policy: Policy,
         "leaf_sizes": _leaf_sizes(artifact.structure),
         "statistics": {name: round(value, 3) for name, value in examination.statistics.items()},
         "metrics": metrics_of(examination),
+        **({} if examination.together is None else {"together": _together(examination.together)}),
+    }
+
+
+def _together(found: Examination) -> dict[str, Any]:
+    """Return what all files of a set tell, and what of the people who are not in all of them."""
+    told = [{"whose": "", **_told(found)}, *({"whose": whose, **_told(one)} for whose, one in found.apart.items())]
+    return {"files": dict(found.files), "people": found.data.rows, "reasons": list(found.reasons), "told": told}
+
+
+def _told(found: Examination) -> dict[str, Any]:
+    return {
+        "given_all_other_rows": None if found.informed is None else asdict(found.informed),
+        "label_told": None if found.label_told is None else asdict(found.label_told),
+        "membership": None if found.membership is None else asdict(found.membership),
     }
 
 

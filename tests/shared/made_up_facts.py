@@ -29,6 +29,8 @@ APART = {
     (Informed, "row_errors"): tuple(i / 100 for i in range(101)),
     (DataFacts, "record_share"): 0.5,  # not the default
     (Examination, "basis"): unexamined(CASE.basis),  # which has a basis of its own in no case
+    (Examination, "together"): unexamined(CASE.alone),
+    (Examination, "apart"): {"text": unexamined(CASE.alone)},
 }
 """Fields that the value of their type does not fit."""
 
@@ -73,7 +75,8 @@ def parts(kind: Any = Examination) -> set[type[Any]]:
     if not dataclasses.is_dataclass(kind):
         return set().union(*map(parts, get_args(kind)))
     assert isinstance(kind, type)
-    return {kind}.union(*(parts(hint) for name, hint in get_type_hints(kind).items() if name != "basis"))
+    inner = ("basis", "together", "apart")
+    return {kind}.union(*(parts(hint) for name, hint in get_type_hints(kind).items() if name not in inner))
 
 
 def optional_fields() -> list[tuple[type[Any], str]]:
