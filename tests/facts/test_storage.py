@@ -88,7 +88,9 @@ def test_a_whole_number_among_numbers_stays_whole():
 def test_the_case_is_that_of_who_reads_and_can_hold_infinite_bounds():
     case = Case("elsewhere.joblib", slices=(Slice("all", label=None),), hardened_from="raw.joblib")
     assert from_text(case, as_text(FULL)).case is case
-    assert "joblib" not in as_text(replace(FULL, basis=None, together=None, apart={}, artifact=replace(FULL.artifact, path="x")))
+    assert "joblib" not in as_text(
+        replace(FULL, basis=None, together=None, apart={}, artifact=replace(FULL.artifact, path="x"))
+    )
 
 
 @pytest.mark.parametrize("number", [math.inf, -math.inf, math.nan])
