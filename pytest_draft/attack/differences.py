@@ -7,32 +7,15 @@ Machine Unlearning, NeurIPS 2024). It takes nothing but the two files.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_draft.arrays import FloatArray, IntArray, Rows
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Tree
-from pytest_draft.artifact.forest.nodes import levels
+from pytest_draft.artifact.forest.nodes import ForestNodes, levels
 from pytest_draft.artifact.forest.together import ForestOfSeveral
-
-
-class _Nodes(NamedTuple):
-    """The nodes of one file's trees, one for each box."""
-
-    box: NDArray[np.uint64]
-    tree: IntArray
-    node: IntArray
-    rows: FloatArray
-    """`box` (a hash), `tree`, `node` and `rows`, shape (n_boxes,)."""
-    total: FloatArray
-    """Shape (n_boxes, n_classes). Rows by class; of a regressor the sum of targets."""
-
-    def __repr__(self) -> str:
-        return f"_Nodes({len(self.box)} boxes)"
 
 
 def told_by_difference(forest: ForestOfSeveral, rows: Rows) -> FloatArray:
@@ -44,43 +27,26 @@ def told_by_difference(forest: ForestOfSeveral, rows: Rows) -> FloatArray:
     ----------
     rows : ndarray of float32, shape (n_rows, n_columns)
     """
-    found, everyone = np.full(len(rows), np.nan), np.arange(len(rows))
-    for one, other in combinations(_files(forest), 2):
-        _, here, there = np.intersect1d(one.box, other.box, return_indices=True)
-        more = one.rows[here] - other.rows[there]
-        by_one = np.abs(more) == 1
-        difference = (one.total[here] - other.total[there])[by_one] * more[by_one, None]
-        for place, said in zip(here[by_one], difference, strict=True):
-            if forest.classes is None:
-                answer = said[0]
-            elif (said >= 0).all():
-                answer = float(said.argmax())
-            else:  # somebody was added there, and others removed
-                continue
-            found[_inside(forest.trees[one.tree[place]], int(one.node[place]), rows, everyone)] = answer
-    return found
-
-
-def _files(forest: ForestOfSeveral) -> Iterator[_Nodes]:
-    """Yield the nodes of each file whose trees saw all of its rows once."""
+    found, nodes, trees = np.full(len(rows), np.nan), ForestNodes.of(forest.trees), forest.trees
     keys = np.random.default_rng(0).integers(1, 2**63, (2, forest.n_features), dtype=np.uint64)
-    first = 0
-    for part in forest.parts:
-        mine = range(first, first := first + part.forest.n_trees)
-        if (part.times != 1).any():
-            continue
-        trees = [forest.trees[t] for t in mine]
-        box = np.concatenate([_boxes(tree, keys) for tree in trees])
-        tree, node = (np.concatenate(one) for one in zip(*_numbers(trees, mine.start), strict=True))
-        total = np.concatenate([one.value if forest.classes else one.value * one.weight[:, None] for one in trees])
-        rows = np.concatenate([one.weight for one in trees])
-        _, kept = np.unique(box, return_index=True)
-        yield _Nodes(box[kept], tree[kept], node[kept], rows[kept], total[kept])
-
-
-def _numbers(trees: list[Tree], first: int) -> Iterator[tuple[IntArray, IntArray]]:
-    for t, tree in enumerate(trees, first):
-        yield np.full(tree.n_nodes, t), np.arange(tree.n_nodes)
+    number, box = (
+        np.concatenate([tree.weight for tree in trees]),
+        np.concatenate([_boxes(tree, keys) for tree in trees]),
+    )
+    total = np.concatenate([tree.value if forest.classes else tree.value * tree.weight[:, None] for tree in trees])
+    sizes = [sum(tree.n_nodes for tree in part.forest.trees) for part in forest.parts]
+    file, parent = np.repeat(np.arange(len(sizes)), sizes), nodes.parent
+    whole = [k for k, part in enumerate(forest.parts) if (part.times == 1).all()]
+    for mine, its in combinations([np.flatnonzero(file == k) for k in whole], 2):
+        _, here, there = np.intersect1d(box[mine], box[its], return_indices=True)
+        here, there = mine[here], its[there]
+        more = number[here] - number[there]
+        for at in np.flatnonzero(np.abs(more) == 1):
+            said = (total[here[at]] - total[there[at]]) * more[at]
+            if forest.classes is None or (said >= 0).all():  # else somebody was added there, and others removed
+                inside = _inside(nodes, parent, int(here[at]), rows)
+                found[inside] = said[0] if forest.classes is None else said.argmax()
+    return found
 
 
 def _boxes(tree: Tree, keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -97,14 +63,12 @@ def _boxes(tree: Tree, keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return box
 
 
-def _inside(tree: Tree, node: int, rows: Rows, among: IntArray) -> IntArray:
-    """Return which rows reach a node."""
-    above = np.flatnonzero((tree.left == node) | (tree.right == node))
-    if not len(above):
-        return among
-    parent = int(above[0])
-    among = _inside(tree, parent, rows, among)
-    value = rows[among, tree.feature[parent]]
-    left = np.where(np.isnan(value), tree.missing_left[parent], value <= tree.threshold[parent])
-    inside: IntArray = among[left == (tree.left[parent] == node)]
+def _inside(nodes: ForestNodes, parent: IntArray, node: int, rows: Rows) -> BoolArray:
+    """Return which rows reach a node, shape (n_rows,)."""
+    inside = np.ones(len(rows), dtype=np.bool_)
+    while (above := int(parent[node])) >= 0:
+        value = rows[:, nodes.feature[above]]
+        left = np.where(np.isnan(value), nodes.missing_left[above], value <= nodes.threshold[above])
+        inside &= left == (nodes.left[above] == node)
+        node = above
     return inside
