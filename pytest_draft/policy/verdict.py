@@ -151,7 +151,7 @@ def _with_others(check: Check, examination: Examination, policy: Policy, compare
         if one.result == "failed" or (not whose and one.result == "inconclusive"):
             of = f", of the people {whose}" if whose else ""
             return replace(one, sentence=f"{said}{of}: {one.sentence}")
-    return check
+    return replace(check, sentence=f"{check.sentence}; so it is {said}")
 
 
 def _checked(examination: Examination, policy: Policy, rule: str, compared: NowAndEarlier | None) -> Check:
