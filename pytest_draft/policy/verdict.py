@@ -151,7 +151,8 @@ def _with_others(check: Check, examination: Examination, policy: Policy, compare
         if one.result == "failed" or (not whose and one.result == "inconclusive"):
             of = f", of the people {whose}" if whose else ""
             return replace(one, sentence=f"{said}{of}: {one.sentence}")
-    return replace(check, sentence=f"{check.sentence}; so it is {said}")
+    also = f"; so it is {said}" if check.result == found[""].result == "passed" else ""
+    return replace(check, sentence=check.sentence + also)
 
 
 def _checked(examination: Examination, policy: Policy, rule: str, compared: NowAndEarlier | None) -> Check:
