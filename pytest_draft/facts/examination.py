@@ -92,6 +92,8 @@ class Examination:
     """Of `together`: the SHA-256 of each file of which something was put together, by name."""
     apart: dict[str, Examination] = field(default_factory=dict)
     """Of `together`: of people who are not in all files, by whose they are, for somebody who knows everybody else."""
+    barred: str | None = None
+    """A reason by which nothing passes, whatever was found out; None where there is none. It is no fact of the case."""
     retried: str | None = None
     """Which machine was lost while it examined this, so that another one did; None where none was. It is no fact of the
     case.

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pytest_draft.bounded import MODEL_BYTES, TABLE_BYTES, sha256, what_failed
 from pytest_draft.errors import PolicyError, one_line
-from pytest_draft.plugin.inputs import NamedFiles
+from pytest_draft.plugin.inputs import NamedFiles, exists
 from pytest_draft.plugin.settings import Settings
 from pytest_draft.policy.policy import Policy, default_policy, read_policy
 
@@ -73,6 +73,7 @@ class Models:
         found = cls({forest: configured(forest, inputs) for forest, inputs in settings.models.items()}, usual)
         everything = (*found.each.values(), found.usual)
         _require_pinned_domains(everything, settings)
+        _require_pinned_ledger(everything, settings)
         if settings.active:
             _require_matched_waivers(everything)
         return found
@@ -109,6 +110,16 @@ def _require_pinned_domains(models: Iterable[Configured], settings: Settings) ->
                     f"{one_line(path)}: the domain file's SHA-256 is {hashed(path)}, and {whose} another: give the "
                     "file that was signed off, or have this one signed off"
                 )
+
+
+def _require_pinned_ledger(models: Iterable[Configured], settings: Settings) -> None:
+    """Refuse a ledger of released files whose head is not given, where a policy wants that."""
+    wanted = [one_line(model.policy.name) for model in models if model.policy.pinned_ledger]
+    if wanted and settings.ledger is not None and exists(settings.ledger) and settings.ledger_head is None:
+        raise PolicyError(
+            f"{one_line(settings.ledger)}: the policy {wanted[0]!r} wants the head of this ledger pinned: add "
+            "--draft-ledger-head HEX, as --draft-record told it"
+        )
 
 
 def _sha256_of_domain(path: Path) -> str:

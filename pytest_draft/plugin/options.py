@@ -26,6 +26,9 @@ REPORT_TYPES = {
 FLEET_TYPES = {"fleet-html": "draft-fleet.html", "fleet-json": "draft-fleet.json"}
 """Types of reports with one row a model, and the names of their files where none is given."""
 
+LEDGER = "draft-released.toml"
+"""The ledger in pytest's root directory, which is read where none is named."""
+
 _OPTIONS: tuple[tuple[str, str, str], ...] = (
     # name, type of the ini value, help
     ("target", "string", "name of the label column in the training data, or the file of the labels"),
@@ -53,6 +56,11 @@ _OPTIONS: tuple[tuple[str, str, str], ...] = (
         "what to judge in place of --draft-forest: a TOML or Parquet file with a model in each entry, or a folder",
     ),
     ("compare", "paths", "earlier JSON report: fail where a metric got worse by more than the policy allows"),
+    (
+        "ledger",
+        "paths",
+        f"files that were released before: nothing passes that was not judged with them (default: {LEDGER})",
+    ),
     ("memory", "int", "most memory, in MB, for the process that examines (default: four fifths of the machine's)"),
     (
         "scheduler",
@@ -154,17 +162,15 @@ def add_options(parser: pytest.Parser) -> None:
         help="for CI: fail the run when any check is deselected, skipped or missing, also a marked test of your own; "
         "no cache is used",
     )
+    for name, pinned in (
+        ("policy-sha256", "SHA-256 that the policy file must have"),
+        ("domain-sha256", "SHA-256 that the domain file must have"),
+        ("ledger-head", "head that the ledger must have, as --draft-record told it"),
+    ):
+        group.addoption(f"--draft-{name}", default=None, metavar="HEX", help=f"{pinned}; else nothing is judged")
+        parser.addini(f"draft_{name.replace('-', '_')}", pinned, type="string", default=None)
     group.addoption(
-        "--draft-policy-sha256",
-        default=None,
-        metavar="HEX",
-        help="SHA-256 that the policy file must have; else nothing is judged",
-    )
-    group.addoption(
-        "--draft-domain-sha256",
-        default=None,
-        metavar="HEX",
-        help="SHA-256 that the domain file must have; else nothing is judged",
+        "--draft-record", action="store_true", default=None, help="add the files of a run that passes to the ledger"
     )
     group.addoption(
         "--draft-cache",
@@ -191,8 +197,7 @@ def add_options(parser: pytest.Parser) -> None:
     parser.addini("draft_full", "go on once the verdict is certain", type="bool", default=False)
     parser.addini("draft_controls", "judge files of which the answer is known, too", type="bool", default=False)
     parser.addini("draft_only", "with --draft: run nothing but the judgements", type="bool", default=False)
-    parser.addini("draft_policy_sha256", "SHA-256 that the policy's file must have", type="string", default=None)
-    parser.addini("draft_domain_sha256", "SHA-256 that the domain file must have", type="string", default=None)
+    parser.addini("draft_record", "add the files of a run that passes to the ledger", type="bool", default=False)
     parser.addini("draft_cache", "keep results in pytest's cache", type="bool", default=False)
     parser.addini("draft_strict", "fail the run when any check is not run", type="bool", default=False)
     parser.addini(

@@ -99,7 +99,8 @@ def judged(item: pytest.Item, forest: Path, adversary: str, data: Unshown | None
 def _examined(session: GateSession, case: Case, data: Unshown | None) -> tuple[Examination, Reconstruction | None]:
     """Examine a model. What ends it from outside, or a bug, is reported without the frames that hold rows."""
     try:
-        return session.examine(case, data)
+        examination, rebuilt = session.examine(case, data)
+        return session.barred(examination), rebuilt
     except pytest.fail.Exception as error:  # another plugin's time limit
         ended = str(error.msg)
     except Exception as error:

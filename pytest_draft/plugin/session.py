@@ -27,6 +27,7 @@ from pytest_draft.policy.policy import Policy
 from pytest_draft.policy.rule import NowAndEarlier
 from pytest_draft.policy.verdict import Check, judge
 from pytest_draft.report.earlier_report import Earlier, read_earlier
+from pytest_draft.report.ledger import Ledger, read_ledger
 from pytest_draft.report.matched import matched
 from pytest_draft.report.result import Result, result_of
 
@@ -73,6 +74,8 @@ class GateSession:
         try:
             self.models = Models.of(self.settings)
             self.earlier: Earlier | None = read_earlier(self.settings.compare) if self.settings.compare else None
+            at, head, new = self.settings.ledger, self.settings.ledger_head, self.settings.record
+            self.ledger: Ledger | None = read_ledger(at, head, new=new) if at else None
             for name in self.settings.adversaries:
                 check_adversary(name)
         except (PolicyError, UsageError) as error:
@@ -192,8 +195,12 @@ class GateSession:
         """Examine a case with the configured data, once for all processes of a distributed run."""
         key = (case, stamps(case))
         if key not in self._aggregates:
-            self._aggregates[key] = self._shared.once(case, lambda: self._kept(case))
+            self._aggregates[key] = self.barred(self._shared.once(case, lambda: self._kept(case)))
         return self._aggregates[key]
+
+    def barred(self, found: Examination) -> Examination:
+        """Return an examination, barred where what was released before was not judged together with its file."""
+        return found if self.ledger is None else self.ledger.barred(found)
 
     def _kept(self, case: Case) -> Examination:
         """Examine a case with the data that a hook gives, else with the configured ones, which can be kept."""

@@ -15,7 +15,7 @@ from pytest_draft.errors import UsageError, known_are, no_file, one_line
 from pytest_draft.facts.case import names_function
 from pytest_draft.output import place_of
 from pytest_draft.plugin.inputs import NamedFiles, absolute, exists, expanded, is_file, labels_in, policy_file
-from pytest_draft.plugin.options import FLEET_TYPES, REPORT_TYPES, is_active, is_distributed, is_strict
+from pytest_draft.plugin.options import FLEET_TYPES, LEDGER, REPORT_TYPES, is_active, is_distributed, is_strict
 
 if TYPE_CHECKING:
     from pytest_draft.plugin.manifest import Manifest
@@ -60,6 +60,10 @@ class Settings:
     policy_sha256: str | None
     domain_sha256: str | None
     """`policy_sha256` and `domain_sha256`: which the policy's file and the domain file must have, in lower case."""
+    ledger: Path | None
+    ledger_head: str | None
+    record: bool
+    """`ledger`, `ledger_head` and `record`: of released files, the head that it must have, and whether to add to it."""
     cache: bool
     """Whether what was found out is kept for later runs."""
     scheduler: str | None
@@ -91,10 +95,15 @@ def resolve(config: pytest.Config) -> Settings:
     memory = _number(config, "memory", None, 1, "at least 1 MB")
     option = config.option
     reports, compare = _reports(config), _path(config, "compare")
-    if option.draft_compare is not None and not is_active(config):
-        raise pytest.UsageError(
-            "--draft-compare: no model is judged by name in this run: add --draft or --draft-forest"
-        )
+    for name in ("compare", "record", "scheduler"):
+        if config.getoption(f"draft_{name}") is not None and not is_active(config):
+            raise pytest.UsageError(
+                f"--draft-{name}: no model is judged by name in this run: add --draft or --draft-forest"
+            )
+    record, head = bool(option.draft_record or config.getini("draft_record")), _pin(config, "ledger_head")
+    ledger, its_usual_place = _path(config, "ledger", new=True), config.rootpath / LEDGER
+    if ledger is None and (record or head or (exists(its_usual_place) and not option.draft_demo)):
+        ledger = its_usual_place
     functions = [inputs.data for inputs in (*models.values(), usual) if isinstance(inputs.data, str)]
     if functions and option.draft_data_files_only:
         raise pytest.UsageError(
@@ -105,7 +114,7 @@ def resolve(config: pytest.Config) -> Settings:
     if scheduler is not None and any(inputs.hardened_from for inputs in models.values()):
         raise pytest.UsageError("--draft-hardened-from: a cluster loads no models: leave out --draft-scheduler")
     read = {file for inputs in (*models.values(), usual) for file in inputs.files}
-    _refuse_overwriting(reports, [*models, *read, *filter(None, (compare, manifest.path if manifest else None))])
+    _refuse_overwriting(reports, [*models, *read, *filter(None, (compare, ledger, getattr(manifest, "path", None)))])
     return Settings(
         active=is_active(config),
         only=bool(option.draft_only or option.draft_demo or config.getini("draft_only")),
@@ -125,8 +134,11 @@ def resolve(config: pytest.Config) -> Settings:
         reports=reports,
         report_rows=_reports_rows(config),
         compare=compare,
-        policy_sha256=_sha256(config, "policy"),
-        domain_sha256=_sha256(config, "domain"),
+        policy_sha256=_pin(config, "policy_sha256"),
+        domain_sha256=_pin(config, "domain_sha256"),
+        ledger=ledger,
+        ledger_head=head,
+        record=record,
         cache=_caches(config),
         scheduler=scheduler,
     )
@@ -136,12 +148,12 @@ def _reports_rows(config: pytest.Config) -> bool:
     return bool(config.option.draft_report_rows or config.getini("draft_report_rows"))
 
 
-def _sha256(config: pytest.Config, of: str) -> str | None:
-    text = config.getoption(f"draft_{of}_sha256")  # an empty one is wrong: it is a variable that was not set
+def _pin(config: pytest.Config, name: str) -> str | None:
+    text = config.getoption(f"draft_{name}")  # an empty one is wrong: it is a variable that was not set
     if text is None:
-        text = _first(config, f"{of}_sha256", None)
+        text = _first(config, name, None)
     if text is not None and not re.fullmatch("[0-9a-fA-F]{64}", text):
-        raise pytest.UsageError(f"--draft-{of}-sha256: {one_line(text)!r} is not 64 hexadecimal digits")
+        raise pytest.UsageError(f"--draft-{name.replace('_', '-')}: {one_line(text)!r} is not 64 hexadecimal digits")
     return None if text is None else str(text).lower()
 
 
@@ -149,10 +161,6 @@ def _scheduler(config: pytest.Config) -> str | None:
     """Return where a cluster is; None without one, and where the ini file names one that is not needed."""
     where = _first(config, "scheduler", None)
     if not is_active(config):
-        if config.option.draft_scheduler:
-            raise pytest.UsageError(
-                "--draft-scheduler: no model is judged by name in this run: add --draft or --draft-forest"
-            )
         return None
     if where is not None and not re.fullmatch(r"local:[1-9]\d{0,3}|(tcp|tls)://[^\s/]+:\d{1,5}", where):
         raise pytest.UsageError(
@@ -283,11 +291,11 @@ def _as_usage_error(origin: str) -> Iterator[None]:
         raise pytest.UsageError(f"{origin}: {error}") from None
 
 
-def _path(config: pytest.Config, name: str) -> Path | None:
+def _path(config: pytest.Config, name: str, *, new: bool = False) -> Path | None:
     origin, paths = _given(config, name)
     if len(paths) > 1:
         raise pytest.UsageError(f"{origin}: give one file, not {len(paths)}")
-    if paths and not is_file(paths[0]):
+    if paths and not new and not is_file(paths[0]):
         raise pytest.UsageError(f"{origin}: {no_file(paths[0], f'there is no file {str(paths[0])!r}')}")
     return absolute(paths[0]) if paths else None
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from pytest_draft.bounded import what_failed
-from pytest_draft.errors import listed, one_line
+from pytest_draft.errors import UsageError, listed, one_line
 from pytest_draft.facts.examination import versions_here
 from pytest_draft.facts.storage import write_atomically
 from pytest_draft.foreign_text import address
@@ -106,6 +106,8 @@ class Summary:
     """Files that changed while they were judged."""
     not_written: dict[Path, str] = field(default_factory=dict)
     """Reports that could not be written, and why."""
+    recorded: list[str] = field(default_factory=list)
+    """What became of the ledger."""
 
     @classmethod
     def of(
@@ -162,6 +164,15 @@ class Summary:
         strictly_failed = self.session.settings.strict and self.report["verdict"] == "failed"
         if passed and (self.not_written or self.refused or self.changed or self.fails or strictly_failed):
             return int(pytest.ExitCode.TESTS_FAILED)
+        session, ledger = self.session, self.session.ledger
+        if passed and session.settings.record and ledger is not None:
+            try:
+                cases = {session.shown(one): session.case(one, "artifact") for one in session.models.each}
+                self.recorded.append(f"ledger {session.shown(ledger.path)}: {ledger.record(self.report, cases)}")
+            except (UsageError, OSError) as error:
+                why = str(error) if isinstance(error, UsageError) else what_failed(error)
+                self.recorded.append(f"the ledger was not added to, which fails the run: {why}")
+                return int(pytest.ExitCode.TESTS_FAILED)
         return exitstatus
 
     def show(self, terminal: pytest.TerminalReporter) -> None:
@@ -221,6 +232,7 @@ class Summary:
             yield self.refused
         if self.changed:
             yield f"files that changed during the run, which fails it: {', '.join(map(one_line, self.changed))}"
+        yield from self.recorded
         for kind, path in self.session.settings.reports:
             problem = self.not_written.get(path)
             yield f"{kind} report: {self.session.shown(path)}" + (f" was not written ({problem})" if problem else "")

@@ -67,6 +67,8 @@ class Policy:
     """Whether reports tell powers of ten around the lowest and highest values of columns, or nothing of them."""
     known_files: tuple[str, ...] = ()
     """Patterns of files of a release that may be of an unknown kind."""
+    pinned_ledger: bool = False
+    """Whether the head of a ledger of released files must be pinned, where it has any."""
     askers: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Whose each threshold is, by rule, where not all are this policy's."""
     context: Mapping[str, Any] = field(default_factory=dict)
@@ -212,6 +214,7 @@ def read_policy(path: Path, today: date | None = None) -> Policy:
         coarse_bounds=content.get("bounds") == "coarse",
         known_files=tuple(content.get("known_files", ())),
         context=content.get("context", {}),
+        pinned_ledger=content.get("pinned_ledger", False),
     )
 
 

@@ -108,7 +108,7 @@ def check_rule(examination: Examination, policy: Policy, rule: str, compared: No
 
     A budget that is crossed stays crossed, whatever else is in doubt; what is in doubt is never a pass. What stands
     in the file stands there whatever the attack has come to, once the file was read; that nothing stands there is not
-    said of a file with fitted trees that are not the model's.
+    said of a file with fitted trees that are not the model's. Where an examination is barred, nothing is said but that.
     """
     check = _checked(examination, policy, rule, compared)
     if examination.basis is not None and check.result == "inconclusive" and rule_of(rule).attack:
@@ -119,7 +119,10 @@ def check_rule(examination: Examination, policy: Policy, rule: str, compared: No
     if check.result == "failed" and beyond is not None and _is_by_attack(rule_of(rule)):
         check = Check(rule, check.adversary, "inconclusive", f"{check.sentence}; but that is by {beyond}")
     waiver = None if check.is_fine else policy.waiver(rule, examination.artifact.sha256)
-    return replace(check, severity=policy.severities[rule], waiver=waiver)
+    check = replace(check, severity=policy.severities[rule], waiver=waiver)
+    if examination.barred is not None and not (check.result == "failed" and check.counts):
+        return Check(rule, check.adversary, "inconclusive", examination.barred)  # an error that nobody has waived
+    return check
 
 
 def _inherited(check: Check, raw: Check, basis: Examination) -> Check:
