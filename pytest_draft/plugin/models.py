@@ -116,10 +116,8 @@ def _require_pinned_ledger(models: Iterable[Configured], settings: Settings) -> 
     """Refuse a ledger of released files whose head is not given, where a policy wants that."""
     wanted = [one_line(model.policy.name) for model in models if model.policy.pinned_ledger]
     if wanted and settings.ledger is not None and exists(settings.ledger) and settings.ledger_head is None:
-        raise PolicyError(
-            f"{one_line(settings.ledger)}: the policy {wanted[0]!r} wants the head of this ledger pinned: add "
-            "--draft-ledger-head HEX, as --draft-record told it"
-        )
+        where = f"{one_line(settings.ledger)}: the policy {wanted[0]!r} wants the head of this ledger pinned"
+        raise PolicyError(f"{where}: add --draft-ledger-head HEX, as --draft-record told it")
 
 
 def _sha256_of_domain(path: Path) -> str:

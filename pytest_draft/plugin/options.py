@@ -214,13 +214,14 @@ def is_active(config: pytest.Config) -> bool:
 
 
 def require_models(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
-    """Refuse data for models where nothing in the run judges any.
+    """Refuse data for models, and a record of them, where nothing in the run judges any.
 
     Raises
     ------
     pytest.UsageError
     """
-    given = [name for name in ("data", "target", "split", "holdout") if config.getoption(f"draft_{name}") is not None]
+    names = ("data", "target", "split", "holdout", "record")
+    given = [name for name in names if config.getoption(f"draft_{name}") is not None]
     own_tests = any(name.startswith("draft_") for item in items for name in getattr(item, "fixturenames", ()))
     if given and not own_tests and not is_active(config):
         raise pytest.UsageError(f"--draft-{given[0]}: no model is judged in this run: add --draft-forest FILE")

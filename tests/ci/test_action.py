@@ -142,6 +142,8 @@ def test_every_input_is_an_argument_and_nothing_else_is(gate, noted):
         domain="d.toml",
         holdout="h.csv",
         policy="p.toml",
+        ledger="l.toml",
+        ledger_head=" 01ab\n",
         adversary="artifact\npublished",
         budget="9",
         seed="1",
@@ -159,6 +161,7 @@ def test_every_input_is_an_argument_and_nothing_else_is(gate, noted):
         "--draft-domain=d.toml",
         "--draft-holdout=h.csv",
         "--draft-policy=p.toml",
+        *("--draft-ledger=l.toml", "--draft-ledger-head=01ab"),
         *("--draft-adversary=artifact", "--draft-adversary=published"),
         "--draft-budget=9",
         "--draft-seed=1",
@@ -173,6 +176,14 @@ def test_what_is_left_out_is_left_to_the_ini_file(gate, noted):
     left = {argument.partition("=")[0] for argument in noted()[2:]}
     usual = {"--draft", "--draft-only", "--draft-strict", "--draft-report", "--junitxml"}
     assert left == usual | {"--draft-data-files-only"}
+
+
+def test_a_ledger_without_a_head_is_refused(gate, workspace):
+    (workspace / "a.joblib").write_bytes(b"no model")
+    (workspace / "l.toml").write_text("schema_version = 1\n", encoding="utf-8")
+    ended = gate(forest="a.joblib", ledger="l.toml")
+    assert (ended.status, ended.outputs["verdict"]) == (1, "inconclusive")
+    assert ended.commands == ["::error::--draft-ledger-head: '' is not 64 hexadecimal digits"]
 
 
 @pytest.mark.parametrize("allowed", ["false", "", "True", "yes", "true\n", "true"])
