@@ -44,6 +44,7 @@ RUN_BELOW = {
     "how-to/folders": {"sh": 1, "toml": 1},
     "how-to/from-failed-to-released": {"python": 1},
     "how-to/hardening": {"sh": 1, "python": 1},
+    "how-to/ledger": {"sh": 1},
     "how-to/own-tests": {"python": 2},
     "how-to/pipelines": {"sh": 1, "python": 2},
     "how-to/policies": {"bash": 1, "toml": 5},
@@ -101,6 +102,13 @@ def test_the_registry_is_read_as_it_stands(tmp_path, blocks):
         ("default", 2),
         ("left", 3),
     ]
+
+
+def test_the_command_to_record_a_release_works_as_it_stands(released, blocks):
+    (command,), (told, *_) = blocks("how-to/ledger", "sh"), blocks("how-to/ledger", "text")
+    result = released.runpytest_inprocess(*command.split()[1:])
+    result.stdout.fnmatch_lines([told.split(" 6f0c")[0] + " *"])
+    assert (released.path / "draft-released.toml").is_file()
 
 
 def test_the_ways_to_give_training_data_work_as_they_stand(pytester, blocks, monkeypatch):
