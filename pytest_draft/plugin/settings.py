@@ -95,10 +95,10 @@ def resolve(config: pytest.Config) -> Settings:
     memory = _number(config, "memory", None, 1, "at least 1 MB")
     option = config.option
     reports, compare = _reports(config), _path(config, "compare")
-    for name in ("compare", "record", "scheduler"):
-        if config.getoption(f"draft_{name}") is not None and not is_active(config):
+    for name in ("draft_compare", "draft_record", "draft_scheduler"):
+        if config.getoption(name) is not None and not is_active(config):
             raise pytest.UsageError(
-                f"--draft-{name}: no model is judged by name in this run: add --draft or --draft-forest"
+                f"--{name.replace('_', '-')}: no model is judged by name in this run: add --draft or --draft-forest"
             )
     record, head = bool(option.draft_record or config.getini("draft_record")), _pin(config, "ledger_head")
     ledger, its_usual_place = _path(config, "ledger", new=True), config.rootpath / LEDGER
