@@ -31,7 +31,6 @@ APART = {
     (Examination, "basis"): unexamined(CASE.basis),  # which has a basis of its own in no case
     (Examination, "together"): unexamined(CASE.alone),
     (Examination, "apart"): {"text": unexamined(CASE.alone)},
-    (Examination, "barred"): None,  # else every check says that, and nothing else
 }
 """Fields that the value of their type does not fit."""
 

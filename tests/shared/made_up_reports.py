@@ -80,7 +80,7 @@ def reported(
     findings = filled(Findings, measures=(whole, *parts), slices=slices, ambiguity=found, certain_unique=Bounds(1, 2))
     artifact = filled(ArtifactFacts, beyond=None)
     made_up = {"artifact": artifact, "findings": findings, "informed": informed}
-    examination = filled(Examination, **made_up, reasons=(), shortfalls=())
+    examination = filled(Examination, **made_up, reasons=(), shortfalls=(), barred=None)
     result = result_of(examination, judge(examination, POLICY), POLICY)
     for check in result["checks"]:
         check["item"] = "m.joblib::reconstruction-error[artifact]"
