@@ -325,3 +325,13 @@ def test_a_ledger_that_is_no_file_or_is_too_large_is_refused(tmp_path, ledger):
         file.truncate(2 << 20)
     with pytest.raises(UsageError, match="it is larger than 1 MB"):
         read_ledger(tmp_path / "large.toml")
+
+
+def test_files_that_the_command_line_names_are_judged_together(project, policy):
+    project.write("policy.toml", policy(0.0))
+    other = digest(project.path / "leaking.joblib")
+    project.write(LEDGER, Ledger(project.path / LEDGER).with_files([entry("v0.joblib", other)]).text)
+    project.judge("shallow.joblib", "--draft-policy=policy.toml", "--draft-with=leaking.joblib")
+    assert "released before" not in str(project.result())
+    project.judge("shallow.joblib", "--draft-policy=policy.toml")
+    assert f"v0.joblib (sha256 {other[:12]}...)" in project.result()["checks"][0]["sentence"]
