@@ -95,7 +95,7 @@ def united(tables: Sequence[Known]) -> United:
         tuple(columns),
         codes,
         _notes(tables, places, answers is None),
-        _doubts(tables, names, known, apart, _held(tables, columns, answers), shared=n_people < n_rows),
+        _doubts(tables, names, known, apart, _held(tables, columns, answers), places),
     )
 
 
@@ -205,14 +205,15 @@ def _doubts(
     known: AnyArray,
     apart: Sequence[str],
     held: Iterable[list[bytes]],
-    *,
-    shared: bool,
+    places: Sequence[Sequence[int]],
 ) -> tuple[str, ...]:
     """Return why no set passes by what was matched."""
-    doubts = []
-    if not shared and tables[0].identifiers is None:
+    doubts, times = [], Counter(place for own in places for place in own)
+    strangers = [one.name for one, own in zip(tables, places, strict=True) if all(times[place] == 1 for place in own)]
+    if strangers and tables[0].identifiers is None:
         doubts.append(
-            "no row is in two of the tables, by its values: name the column that says whose row is whose (--draft-id)"
+            f"no row of {listed(strangers)} is in another table, by its values: name the column that says whose row is "
+            "whose (--draft-id)"
         )
     elif tables[0].identifiers is None and _at_will(tables, held):
         doubts.append(

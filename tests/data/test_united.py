@@ -75,8 +75,9 @@ def test_each_person_has_one_place(what):
 
 def test_people_who_are_in_no_other_table_are_doubted_unless_an_identifier_says_so():
     others = [[1, 20, 0], [2, 30, 1]]
-    (doubt,) = united([known("first", ROWS, LABELS), known("second", others, [0, 1])]).doubts
-    assert "no row is in two of the tables" in doubt
+    tables = [known("first", ROWS, LABELS), known("second", others, [0, 1]), known("third", ROWS, LABELS)]
+    (doubt,) = united(tables).doubts
+    assert "no row of second is in another table" in doubt
     assert "--draft-id" in doubt
 
 
