@@ -8,7 +8,7 @@ Machine Unlearning, NeurIPS 2024). It takes nothing but the two files.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +30,8 @@ class _Nodes(NamedTuple):
     """`box` (a hash), `tree`, `node` and `rows`, shape (n_boxes,)."""
     total: FloatArray
     """Shape (n_boxes, n_classes). Rows by class; of a regressor the sum of targets."""
+    people: IntArray
+    """Shape (n_rows,). Whose rows the file has."""
 
     def __repr__(self) -> str:
         return f"_Nodes({len(self.box)} boxes)"
@@ -38,26 +40,23 @@ class _Nodes(NamedTuple):
 def told_by_difference(forest: ForestOfSeveral, rows: Rows) -> FloatArray:
     """Return the label, or target, of each row that some difference is of, shape (n_rows,); NaN where none is.
 
-    Of files that drew rows for each tree nothing is said.
+    Of files that drew rows for each tree nothing is said, nor of nodes where some were added, and others removed.
 
     Parameters
     ----------
     rows : ndarray of float32, shape (n_rows, n_columns)
+        Of all people.
     """
-    found, everyone = np.full(len(rows), np.nan), np.arange(len(rows))
-    for one, other in combinations(_files(forest), 2):
+    found = np.full(len(rows), np.nan)
+    for one, other in permutations(_files(forest), 2):
+        only_here, only_there = np.setdiff1d(one.people, other.people), np.setdiff1d(other.people, one.people)
         _, here, there = np.intersect1d(one.box, other.box, return_indices=True)
-        more = one.rows[here] - other.rows[there]
-        by_one = np.abs(more) == 1
-        difference = (one.total[here] - other.total[there])[by_one] * more[by_one, None]
+        by_one = np.flatnonzero(one.rows[here] - other.rows[there] == 1)
+        difference = (one.total[here] - other.total[there])[by_one]
         for place, said in zip(here[by_one], difference, strict=True):
-            if forest.classes is None:
-                answer = said[0]
-            elif (said >= 0).all():
-                answer = float(said.argmax())
-            else:  # somebody was added there, and others removed
-                continue
-            found[_inside(forest.trees[one.tree[place]], int(one.node[place]), rows, everyone)] = answer
+            tree, node = forest.trees[one.tree[place]], int(one.node[place])
+            if not len(_inside(tree, node, rows, only_there)):
+                found[_inside(tree, node, rows, only_here)] = said[0] if forest.classes is None else said.argmax()
     return found
 
 
@@ -75,7 +74,7 @@ def _files(forest: ForestOfSeveral) -> Iterator[_Nodes]:
         total = np.concatenate([one.value if forest.classes else one.value * one.weight[:, None] for one in trees])
         rows = np.concatenate([one.weight for one in trees])
         _, kept = np.unique(box, return_index=True)
-        yield _Nodes(box[kept], tree[kept], node[kept], rows[kept], total[kept])
+        yield _Nodes(box[kept], tree[kept], node[kept], rows[kept], total[kept], part.rows)
 
 
 def _numbers(trees: list[Tree], first: int) -> Iterator[tuple[IntArray, IntArray]]:

@@ -8,24 +8,23 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import (
     ExtraTreesClassifier,
-    GradientBoostingClassifier,
+    ExtraTreesRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
 from sklearn.tree import DecisionTreeClassifier
 
 from pytest_draft.artifact import read
-from pytest_draft.artifact.forest.together import ForestOfSeveral, Part, together
+from pytest_draft.artifact.forest.together import Part, together
 from pytest_draft.attack.differences import told_by_difference
 from pytest_draft.examine.alternatives import SideSearches
 from pytest_draft.examine.flow import examine
 from pytest_draft.examine.record import FlowRecord
 from pytest_draft.examine.together import several
 from pytest_draft.facts.case import Beside, Case
-from pytest_draft.hardening.model import hardened
 from pytest_draft.policy.enough import Enough
 from pytest_draft.policy.policy import Policy, default_policy
-from pytest_draft.policy.verdict import check_rule, judge, verdict_of
+from pytest_draft.policy.verdict import check_rule, judge
 from studies.judging import GRAVITY
 
 INFORMED = "given-all-other-rows"
@@ -101,3 +100,75 @@ def test_more_files_tell_no_less_and_their_order_and_copies_change_nothing(writt
     assert GRAVITY[of_one] <= GRAVITY[of_two] <= GRAVITY[of_three]
     for again in (with_files(case, 2, 1), with_files(case, 2, 0, first=1), with_files(case, 1, 0, 2, 1)):
         assert told(again) == (all_three, of_three)
+
+
+def two_versions(folder, seed):
+    """Return two versions of a model as one forest, all rows, and what the people who are in one version are."""
+    rng = np.random.default_rng(seed)
+    n, of_classes = int(rng.integers(100, 300)), bool(seed % 2)
+    rows = rng.integers(0, int(rng.integers(2, 6)), (n + 5, 6)).astype(np.float32)
+    truth = (
+        rows[:, 0] + rng.integers(0, 3, n + 5)
+        if of_classes
+        else np.round(20 * rows[:, 0] + rng.normal(0, 30, n + 5), 1)
+    )
+    names = tuple(np.unique(truth)) if of_classes else None
+    kind = (
+        (RandomForestClassifier, ExtraTreesClassifier) if of_classes else (RandomForestRegressor, ExtraTreesRegressor)
+    )
+    settings = {"bootstrap": False, "max_depth": int(rng.integers(3, 8)), "max_features": rng.choice([0.5, 1.0])}
+    parts = []
+    for own in (np.arange(n), np.arange(int(rng.integers(0, 3)), n + int(rng.integers(1, 6)))):
+        model = kind[seed // 2 % 2](5, random_state=0, **settings).fit(rows[own], truth[own])
+        joblib.dump(model, folder / "model.joblib")
+        forest = read(folder / "model.joblib").forest
+        classes = None if names is None else np.array([names.index(one) for one in forest.classes])
+        parts.append(Part(forest, np.ones((5, len(own)), np.int64), own, np.arange(6), classes))
+    changed = np.setxor1d(parts[0].rows, parts[1].rows)
+    return (
+        together(parts, n + 5, list("abcdef"), names),
+        rows,
+        changed,
+        truth if names is None else np.searchsorted(names, truth),
+    )
+
+
+@pytest.mark.nightly(quick=2)
+@pytest.mark.parametrize("seed", range(100))
+def test_whatever_is_told_by_difference_is_true(tmp_path, seed):
+    forest, rows, changed, truth = two_versions(tmp_path, seed)
+    found = told_by_difference(forest, rows)
+    is_told = np.flatnonzero(~np.isnan(found))
+    assert set(is_told) <= set(changed)
+    assert found[is_told] == pytest.approx(truth[is_told], abs=1e-6)
+    if seed % 2 == 0:
+        assert len(is_told)
+
+
+def verdicts(case, policy=POLICY):
+    """Return what each rule says of a case, and the examination."""
+    found, _ = examine(case, enough=Enough(policy))
+    checks = judge(found, policy)
+    return {check.rule: check for check in checks}, found
+
+
+SHALLOW = {"n_estimators": 5, "max_depth": 3}
+
+
+@pytest.mark.nightly(quick=1)
+@pytest.mark.parametrize("what", ["ten forests", "five folds"])
+def test_files_that_pass_alone_fail_together(written, what):
+    rows = people(0, 120 if what == "ten forests" else 300, 8)
+    if what == "ten forests":
+        files = [(RandomForestClassifier(**SHALLOW, random_state=seed), rows) for seed in range(10)]
+    else:
+        files = [
+            (RandomForestClassifier(10, max_depth=4, random_state=k), rows[np.arange(300) % 5 != k]) for k in range(5)
+        ]
+    case, only = written(*files), Policy("ours", "by hand", {INFORMED: POLICY.rules[INFORMED]})
+    checks, found = verdicts(case, only)
+    assert checks[INFORMED].result == "failed"
+    assert checks[INFORMED].sentence.startswith("together with model1.joblib, model2.joblib")
+    assert found.together.informed.told_values > found.informed.told_values
+    alone, _ = verdicts(with_files(case), only)
+    assert alone[INFORMED].result == "passed"
