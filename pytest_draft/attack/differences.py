@@ -1,18 +1,19 @@
-"""What the files of several versions tell by their difference: the label or target of the one row that only one has.
+"""What the files of several versions tell by their difference: labels or targets of people who are only in one.
 
-Where trees of two files have a node of the same box, and one of them holds one row more there, that row's label is the
-difference of their counts, and its target that of their sums (linear models: Bertran et al., Reconstruction Attacks on
-Machine Unlearning, NeurIPS 2024). It takes nothing but the two files.
+Where trees of two files have a node of the same box, and one of them holds more people there, all of one class, that is
+their label; of one person the target is the difference of the sums (linear models: Bertran et al., Reconstruction Attacks on
+Machine Unlearning, NeurIPS 2024). It takes nothing but the two files,
+and the features of these people.
 """
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
+from pytest_draft.arrays import FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Tree
 from pytest_draft.artifact.forest.nodes import ForestNodes, levels
 from pytest_draft.artifact.forest.together import ForestOfSeveral
@@ -21,31 +22,32 @@ from pytest_draft.artifact.forest.together import ForestOfSeveral
 def told_by_difference(forest: ForestOfSeveral, rows: Rows) -> FloatArray:
     """Return the label, or target, of each row that some difference is of, shape (n_rows,); NaN where none is.
 
-    Of files that drew rows for each tree nothing is said.
+    Of files that drew rows for each tree nothing is said, nor of nodes where some were added, and others removed.
 
     Parameters
     ----------
     rows : ndarray of float32, shape (n_rows, n_columns)
+        Of all people.
     """
     found, nodes, trees = np.full(len(rows), np.nan), ForestNodes.of(forest.trees), forest.trees
     keys = np.random.default_rng(0).integers(1, 2**63, (2, forest.n_features), dtype=np.uint64)
-    number, box = (
-        np.concatenate([tree.weight for tree in trees]),
-        np.concatenate([_boxes(tree, keys) for tree in trees]),
-    )
-    total = np.concatenate([tree.value if forest.classes else tree.value * tree.weight[:, None] for tree in trees])
+    box, by_class = np.concatenate([_boxes(tree, keys) for tree in trees]), forest.classes is not None
+    total = np.concatenate([tree.value if by_class else tree.value * tree.weight[:, None] for tree in trees])
+    number, parent = np.concatenate([tree.weight for tree in trees]), nodes.parent
     sizes = [sum(tree.n_nodes for tree in part.forest.trees) for part in forest.parts]
-    file, parent = np.repeat(np.arange(len(sizes)), sizes), nodes.parent
-    whole = [k for k, part in enumerate(forest.parts) if (part.times == 1).all()]
-    for mine, its in combinations([np.flatnonzero(file == k) for k in whole], 2):
+    files = zip(np.split(np.arange(len(box)), np.cumsum(sizes)[:-1]), forest.parts, strict=True)
+    whole = [(own, part.rows) for own, part in files if (part.times == 1).all()]
+    for (mine, people), (its, others) in permutations(whole, 2):
+        only_here, only_there = np.setdiff1d(people, others), np.setdiff1d(others, people)
         _, here, there = np.intersect1d(box[mine], box[its], return_indices=True)
         here, there = mine[here], its[there]
-        more = number[here] - number[there]
-        for at in np.flatnonzero(np.abs(more) == 1):
-            said = (total[here[at]] - total[there[at]]) * more[at]
-            if forest.classes is None or (said >= 0).all():  # else somebody was added there, and others removed
-                inside = _inside(nodes, parent, int(here[at]), rows)
-                found[inside] = said[0] if forest.classes is None else said.argmax()
+        difference, more = total[here] - total[there], number[here] - number[there]
+        alike = (difference == more[:, None]).any(axis=1) if by_class else more == 1
+        for at in np.flatnonzero((more > 0) & alike):
+            node = int(here[at])
+            if not len(_inside(nodes, parent, node, rows, only_there)):
+                inside = _inside(nodes, parent, node, rows, only_here)
+                found[inside] = difference[at].argmax() if by_class else difference[at, 0]
     return found
 
 
@@ -63,12 +65,10 @@ def _boxes(tree: Tree, keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return box
 
 
-def _inside(nodes: ForestNodes, parent: IntArray, node: int, rows: Rows) -> BoolArray:
-    """Return which rows reach a node, shape (n_rows,)."""
-    inside = np.ones(len(rows), dtype=np.bool_)
+def _inside(nodes: ForestNodes, parent: IntArray, node: int, rows: Rows, among: IntArray) -> IntArray:
+    """Return which of some rows reach a node."""
     while (above := int(parent[node])) >= 0:
-        value = rows[:, nodes.feature[above]]
+        value = rows[among, nodes.feature[above]]
         left = np.where(np.isnan(value), nodes.missing_left[above], value <= nodes.threshold[above])
-        inside &= left == (nodes.left[above] == node)
-        node = above
-    return inside
+        among, node = among[left == (nodes.left[above] == node)], above
+    return among

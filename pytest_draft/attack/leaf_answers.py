@@ -14,11 +14,9 @@ from scipy.special import softmax
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.forest.observations import BoostedSums, ClassCounts, Shares
-from pytest_draft.artifact.forest.together import ForestOfSeveral
 from pytest_draft.artifact.rules.rule_list import RuleList
 from pytest_draft.attack.boosted.staged import boosted, stages
 from pytest_draft.attack.descent import leaf_positions
-from pytest_draft.attack.differences import told_by_difference
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.timebox import TimeBox
 
@@ -26,7 +24,6 @@ Model = Forest | RuleList
 
 ANSWER, COMMONEST, ALLOWED = "the model's answer", "what most leaves say", "what the leaves allow"
 RARE, EACH = "rare labels first", "what each tree says"
-DIFFERENCE = "the difference of the files"
 """The guesses, by name. `RARE` is the label whose share is largest beside how frequent it is."""
 
 _ROUNDING = {False: 1e-9, True: 2e-6}
@@ -49,14 +46,6 @@ def guesses_of(model: Model, rows: Rows) -> dict[str, FloatArray]:
     ----------
     rows : ndarray of float32, shape (n_rows, n_columns)
     """
-    found = _guesses(model, rows)
-    if isinstance(model, ForestOfSeveral):
-        told = told_by_difference(model, rows)
-        found[DIFFERENCE] = np.where(np.isnan(told), found[ANSWER], told)
-    return found
-
-
-def _guesses(model: Model, rows: Rows) -> dict[str, FloatArray]:
     answers = answers_of(model, rows)
     if isinstance(model, Forest) and model.classes is None:
         if not isinstance(model.observation, BoostedSums):

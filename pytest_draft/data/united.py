@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -95,7 +95,7 @@ def united(tables: Sequence[Known]) -> United:
         tuple(columns),
         codes,
         _notes(tables, places, answers is None),
-        _doubts(tables, names, known, apart, shared=n_people < n_rows),
+        _doubts(tables, names, known, apart, _held(tables, columns, answers), places),
     )
 
 
@@ -145,15 +145,9 @@ def _places(
     tables: Sequence[Known], columns: Sequence[IntArray], answers: Sequence[FloatArray] | None
 ) -> list[list[int]]:
     """Return where the rows of each table are among all: one place for each person and what is held of them."""
-    shared = [column for column, times in Counter(np.concatenate(columns).tolist()).items() if times == len(tables)]
     of_key: dict[tuple[Hashable, bytes], list[int]] = defaultdict(list)
     found, n_people = list[list[int]](), 0
-    for k, one in enumerate(tables):
-        at = [columns[k].tolist().index(column) for column in shared]
-        values = one.data.rows[:, at] + np.float32(0)
-        values[np.isnan(values)] = np.nan  # of many bit patterns one
-        said = [b""] * len(values) if answers is None else [answer.tobytes() for answer in answers[k] + 0.0]
-        held = [row.tobytes() + answer for row, answer in zip(values, said, strict=True)]
+    for one, held in zip(tables, _held(tables, columns, answers), strict=True):
         whose: Sequence[Hashable] = held if one.identifiers is None else [*map(str, one.identifiers)]
         own, times = list[int](), Counter[tuple[Hashable, bytes]]()
         for key in zip(whose, held, strict=True):
@@ -164,6 +158,28 @@ def _places(
             times[key] += 1
         found.append(own)
     return found
+
+
+def _held(
+    tables: Sequence[Known], columns: Sequence[IntArray], answers: Sequence[FloatArray] | None
+) -> Iterator[list[bytes]]:
+    """Yield what each row of a table holds of the columns that all tables have, with what it was labelled with."""
+    shared = [column for column, times in Counter(np.concatenate(columns).tolist()).items() if times == len(tables)]
+    for k, one in enumerate(tables):
+        at = [columns[k].tolist().index(column) for column in shared]
+        values = one.data.rows[:, at] + np.float32(0)
+        values[np.isnan(values)] = np.nan  # of many bit patterns one
+        said = [b""] * len(values) if answers is None else [answer.tobytes() for answer in answers[k] + 0.0]
+        yield [row.tobytes() + answer for row, answer in zip(values, said, strict=True)]
+
+
+def _at_will(tables: Sequence[Known], held: Iterable[list[bytes]]) -> bool:
+    """Return whether people who are alike in what all tables hold differ in what several of them hold besides."""
+    times = Counter[bytes]()
+    for one, keys in zip(tables, held, strict=True):
+        kinds = {(key, row.tobytes()) for key, row in zip(keys, one.data.rows + np.float32(0), strict=True)}
+        times.update(key for key, number in Counter(key for key, _ in kinds).items() if number > 1)
+    return max(times.values(), default=0) > 1
 
 
 def _number(places: Sequence[Sequence[int]]) -> int:
@@ -184,13 +200,25 @@ def _notes(tables: Sequence[Known], places: Sequence[Sequence[int]], different: 
 
 
 def _doubts(
-    tables: Sequence[Known], names: Sequence[str], known: AnyArray, apart: Sequence[str], *, shared: bool
+    tables: Sequence[Known],
+    names: Sequence[str],
+    known: AnyArray,
+    apart: Sequence[str],
+    held: Iterable[list[bytes]],
+    places: Sequence[Sequence[int]],
 ) -> tuple[str, ...]:
     """Return why no set passes by what was matched."""
-    doubts = []
-    if not shared and tables[0].identifiers is None:
+    doubts, times = [], Counter(place for own in places for place in own)
+    strangers = [one.name for one, own in zip(tables, places, strict=True) if all(times[place] == 1 for place in own)]
+    if strangers and tables[0].identifiers is None:
         doubts.append(
-            "no row is in two of the tables, by its values: name the column that says whose row is whose (--draft-id)"
+            f"no row of {listed(strangers)} is in another table, by its values: name the column that says whose row is "
+            "whose (--draft-id)"
+        )
+    elif tables[0].identifiers is None and _at_will(tables, held):
+        doubts.append(
+            "what all tables hold is alike of more than one person whom they tell apart: name the column that says "
+            "whose row is whose (--draft-id)"
         )
     if not known.all():
         number, lacking = int((~known.all(axis=1)).sum()), np.flatnonzero(~known.all(axis=0)).tolist()

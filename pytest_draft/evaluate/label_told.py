@@ -14,9 +14,11 @@ import numpy as np
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.forest.observations import BoostedSums, ClassCounts, RowNumbers, Shares
+from pytest_draft.artifact.forest.together import ForestOfSeveral
 from pytest_draft.attack.boosted.staged import missed
 from pytest_draft.attack.descent import leaf_positions
-from pytest_draft.attack.leaf_answers import Model, guesses_of, possible_classes, rounding_of
+from pytest_draft.attack.differences import told_by_difference
+from pytest_draft.attack.leaf_answers import ANSWER, Model, guesses_of, possible_classes, rounding_of
 from pytest_draft.data import Holdout, TrainingData
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.evaluate.outsiders import predicted
@@ -40,6 +42,8 @@ _MOST_WORK = 4_000_000_000
 
 _MOST_ANSWERS = 30_000_000
 """Answers of trees, one for each row and class, that are held at once."""
+
+_DIFFERENCE = "the difference of the files"
 
 _STRANGERS = (
     "its leaves contradict the {} of these rows: give the table as fit() got it, with nothing but the rows that it was "
@@ -79,10 +83,16 @@ def label_told(
     timebox.require()
     contradicted, in_leaves = _against_leaves(model, data, times, timebox)
     guesses, certain = guesses_of(model, rows), None
+    by_difference = np.full(len(truth), np.nan)
+    if isinstance(model, ForestOfSeveral):
+        by_difference = told_by_difference(model, data.rows)[looked_at]
+        guesses[_DIFFERENCE] = np.where(np.isnan(by_difference), guesses[ANSWER], by_difference)
     if of_labels and (allowed := possible_classes(model, rows, times, data.n_rows, timebox)) is not None:
         contradicted |= not allowed[np.arange(len(labels)), labels].all()
-        certain = allowed.sum(axis=1) == 1
-        guesses = {name: np.where(certain, allowed.argmax(axis=1), guess) for name, guess in guesses.items()}
+        told, certain = ~np.isnan(by_difference), allowed.sum(axis=1) == 1
+        by_leaves = np.where(certain, allowed.argmax(axis=1), by_difference)
+        certain |= told
+        guesses = {name: np.where(certain, by_leaves, guess) for name, guess in guesses.items()}
     others = predicted(model, data.rows, answers, looked_at, seed, timebox) | _constants(answers, of_labels=of_labels)
     judge = _same if of_labels else _Near.of(model, answers)
     by_file, by_others = (Tried.of(tried, truth, drawn) for tried in (guesses, others))
@@ -116,7 +126,8 @@ def label_told(
         found = replace(found, exact=exactly, highest=int(highest.sum()), highest_exact=told_exactly)
     if holdout is None or holdout.answers is None:
         return found
-    right = judge(guesses_of(model, holdout.rows[: 5 * MOST_ROWS])[guess], holdout.answers[: 5 * MOST_ROWS])
+    of_holdout = guesses_of(model, holdout.rows[: 5 * MOST_ROWS])
+    right = judge(of_holdout.get(guess, of_holdout[ANSWER]), holdout.answers[: 5 * MOST_ROWS])
     return replace(found, holdout_rows=len(right), holdout_told=int(right.sum()))  # no verdict goes by that
 
 

@@ -133,7 +133,8 @@ def _file(name: str, opened: Opened, case: Case, record: FlowRecord) -> _File:
 def _groups(files: list[_File], people: United, first: _File) -> dict[str, IntArray]:
     """Return the people who were added and removed since other files, as far as there are some."""
     mine = people.rows[files.index(first)]
-    others = np.unique(np.concatenate([own for one, own in zip(files, people.rows, strict=True) if one is not first]))
+    of_others = [own for one, own in zip(files, people.rows, strict=True) if one is not first]
+    others = np.unique(np.concatenate(of_others or [mine]))
     found = {f"only in {first.name}": np.setdiff1d(mine, others), f"not in {first.name}": np.setdiff1d(others, mine)}
     return {name: those for name, those in found.items() if len(those)}
 

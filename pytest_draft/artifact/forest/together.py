@@ -40,6 +40,28 @@ class ForestOfSeveral(Forest):
     searched: bool = True
     """Whether an attack can rest on their counts; else only somebody has these who knows all other rows."""
 
+    @property
+    def splitter(self) -> object:
+        """As of each of them; of different ones the best, as no threshold of the others counts as a midpoint."""
+        found = {one.forest.splitter for one in self.parts}
+        return found.pop() if len(found) == 1 else "best"
+
+
+_OF_NO_TREE = {
+    "n_estimators",
+    "random_state",
+    "bootstrap",
+    "max_samples",
+    "oob_score",
+    "n_jobs",
+    "verbose",
+    "warm_start",
+}
+"""Parameters that do not say how a tree is grown on the rows that it sees."""
+
+_SQUARED = (None, "squared_error", "friedman_mse", "mse")
+"""Criteria by which impurities are variances of targets."""
+
 
 def together(
     parts: Sequence[Part],
@@ -74,16 +96,25 @@ def together(
     for one in parts:
         times[begin : begin + one.forest.n_trees, one.rows] = one.times
         begin += one.forest.n_trees
-    same = len(kinds) == 1
+    settings = [_settings(one.forest) for one in parts]
+    same = len(kinds) == 1 and all(one == settings[0] for one in settings)
+    alike = (
+        {"criterion": first.tree_parameters.get("criterion")}
+        if len({one.get("criterion") for one in settings}) == 1
+        else {}
+    )
     distinct = all(one.forest.trees[0].n_distinct[0] or one.forest.draws.at_most_once for one in parts)
     means = classes is None and all(
-        isinstance(one.forest.observation, TargetMeans) and not one.forest.draws.uneven for one in parts
+        isinstance(one.forest.observation, TargetMeans)
+        and not one.forest.draws.uneven
+        and (same or one.forest.tree_parameters.get("monotonic_cst") is None)
+        for one in parts
     )
     also = next((one.forest.observation.also for one in parts if one.forest.observation.also is not None), None)
     said: NodeCounts = RowNumbers(also=also) if classes is None else ClassCounts("totals", also=also)
     said = TargetMeans(also=also) if means else said
     return ForestOfSeveral(
-        kind=first.kind if same else " and ".join(sorted(kinds)),
+        kind=" and ".join(sorted(kinds)),
         trees=tuple(
             _tree(one, t, classes, means=means, same=same, distinct=distinct)
             for one in parts
@@ -96,13 +127,18 @@ def together(
         draws=Draws(rows="with replacement", of_trees=times),
         n_samples=n_rows,
         sklearn_version=first.sklearn_version if len(versions) == 1 else None,
-        parameters=first.parameters if same else {"splitter": "best"},
+        parameters=first.parameters if same else alike,
         gaps=tuple((int(one.columns[column]), values) for one in parts for column, values in one.forest.gaps),
         moved=any(one.forest.moved for one in parts),
         scaled=first.scaled,
         parts=tuple(parts),
         searched=searched,
     )
+
+
+def _settings(forest: Forest) -> dict[str, str]:
+    """Return how trees are grown on the rows that they see."""
+    return {name: repr(value) for name, value in forest.tree_parameters.items() if name not in _OF_NO_TREE}
 
 
 def _tree(
@@ -116,7 +152,7 @@ def _tree(
         counts = np.zeros((tree.n_nodes, len(classes)))
         counts[:, part.classes] = own
     weight, inner, no_midpoint = own.sum(axis=1).astype(np.float64), tree.left >= 0, tree.no_midpoint
-    if not same and forest.splitter != "best":
+    if forest.splitter != "best":
         no_midpoint = np.ones(tree.n_nodes, dtype=np.bool_)
     return replace(
         tree,
@@ -125,6 +161,6 @@ def _tree(
         weight=weight,
         n_distinct=(tree.n_distinct if tree.n_distinct[0] else own.sum(axis=1)) * distinct,
         seed=None,
-        impurity=tree.impurity if means else None,
+        impurity=tree.impurity if means and (same or forest.tree_parameters.get("criterion") in _SQUARED) else None,
         no_midpoint=no_midpoint,
     )
