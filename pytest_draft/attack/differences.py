@@ -1,9 +1,8 @@
 """What the files of several versions tell by their difference: labels or targets of people who are only in one.
 
 Where trees of two files have a node of the same box, and one of them holds more people there, all of one class, that is
-their label; of one person the target is the difference of the sums (linear models: Bertran et al., Reconstruction Attacks on
-Machine Unlearning, NeurIPS 2024). It takes nothing but the two files,
-and the features of these people.
+their label; of one person the target is the difference of the sums. It takes nothing but the two files, and what these
+people's features are. (Linear models: Bertran et al., Reconstruction Attacks on Machine Unlearning, NeurIPS 2024.)
 """
 
 from __future__ import annotations

@@ -420,9 +420,11 @@ def known_others(
     size = min(len(looked_at) // 2, MOST_OF_HALF)
     order = rng.permutation(len(looked_at))
     pair = order[:size], order[size : 2 * size]
-    for mine, theirs in (pair, pair[::-1]) if size else ():
+    both = [(mine, looked_at[theirs]) for mine, theirs in ((pair, pair[::-1]) if size else ())]
+    if len(looked_at) == 1:  # somebody else takes the place of the other half
+        both = [(order, rng.choice(np.setdiff1d(np.arange(n_rows), looked_at), 1))]
+    for mine, others in both:
         timebox.require()
-        others = looked_at[theirs]
         guesses, without_file = (
             _guesses_of_half(one, everyone, mine, others, weights, rng, timebox) for one in (held, nothing)
         )

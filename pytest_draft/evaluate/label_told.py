@@ -60,6 +60,7 @@ def label_told(
     seed: int,
     timebox: TimeBox,
     among: IntArray | None = None,
+    predictor: str | None = None,
 ) -> LabelTold:
     """Return what a file tells of the labels or targets of its training rows.
 
@@ -69,6 +70,8 @@ def label_told(
         How often each tree saw each position among the training rows; None where the adversary does not know.
     among : ndarray of int64, shape (n_some,), or None
         The rows that count; None for all.
+    predictor : str or None
+        What predicts best without the rows, known of others; None to find out of these.
 
     Raises
     ------
@@ -96,7 +99,7 @@ def label_told(
     others = predicted(model, data.rows, answers, looked_at, seed, timebox) | _constants(answers, of_labels=of_labels)
     judge = _same if of_labels else _Near.of(model, answers)
     by_file, by_others = (Tried.of(tried, truth, drawn) for tried in (guesses, others))
-    (told, guess), (without, predictor) = by_file.best(judge), by_others.best(judge)
+    (told, guess), (without, predictor) = by_file.best(judge), by_others.best(judge, predictor)
     certain = None if contradicted else certain
     parts = []
     for one in dict.fromkeys((*slices, *(by_class(model.classes) if of_labels else ()))):
@@ -233,10 +236,10 @@ class Tried:
         values = np.stack([np.broadcast_to(values, truth.shape) for values in tried.values()])
         return cls(tuple(tried), values, truth, counted)
 
-    def best(self, judge: Judge) -> tuple[BoolArray, str]:
-        """Return of which rows the guess is right that is so most often, and its name."""
+    def best(self, judge: Judge, name: str | None = None) -> tuple[BoolArray, str]:
+        """Return of which rows the guess of a name is right, else that which is so most often, and its name."""
         right = judge(self.values, self.truth)
-        chosen = int(right[:, self.counted].sum(axis=1).argmax())
+        chosen = int(right[:, self.counted].sum(axis=1).argmax()) if name not in self.names else self.names.index(name)
         return right[chosen], self.names[chosen]
 
     def best_on_class(self, label: int) -> BoolArray:

@@ -30,8 +30,14 @@ from pytest_draft.knowledge import known_occurrences, knows_occurrences
 from pytest_draft.timebox import TimeBox
 
 
-def note_label_told(inputs: Inputs, record: FlowRecord) -> None:
-    """Note what the file tells of labels or targets, which takes no reconstruction."""
+def note_label_told(inputs: Inputs, record: FlowRecord, predictor: str | None = None) -> None:
+    """Note what the file tells of labels or targets, which takes no reconstruction.
+
+    Parameters
+    ----------
+    predictor : str or None
+        As of `label_told`.
+    """
     model, data = inputs.model, inputs.data
     if data is None or model.kind == "IsolationForest":  # which is trained on random targets
         _note_sensitive(inputs, record)
@@ -41,7 +47,7 @@ def note_label_told(inputs: Inputs, record: FlowRecord) -> None:
         with record.clock("labels"):
             times = None if isinstance(model, RuleList) else _times(model, inputs.case.adversary, box)
             of = (model, data, inputs.holdout, inputs.slices, times, inputs.case.seed, box)
-            found = label_told(*of, among=inputs.apart)
+            found = label_told(*of, among=inputs.apart, predictor=predictor)
         doubts = (*record.facts.reasons, *found.doubts)
         record.facts = replace(record.facts, label_told=replace(found, doubts=doubts))
     except NotCoveredError as error:

@@ -35,6 +35,7 @@ from pytest_draft.facts.case import Case
 from pytest_draft.facts.examination import EVERY_RULE, Examination
 from pytest_draft.facts.identity import Identity
 from pytest_draft.facts.reconstruction import Reconstruction
+from pytest_draft.facts.slices import LEAST_ROWS
 from pytest_draft.progress import ProgressListener
 from pytest_draft.timebox import CLOCK, TimeBox
 
@@ -107,20 +108,26 @@ def _together(
         return of_set[0].inputs
 
     found, _ = _examined(read, record, enough)
-    apart = dict[str, Examination]()
-    for name, inputs in each_apart(of_set[0]) if of_set else ():
-        one = FlowRecord(replace(case, seconds=max(1e-3, begun.remaining), attack=False), listener)
-        one.facts = replace(one.facts, artifact=alone.artifact, data=found.data, domain=found.domain)
-        with SideSearches(inputs, one) as side_searches:
-            try:
-                note_label_told(inputs, one)
-                side_searches.look()
-            except DraftError as error:
-                one.doubt(str(error))
-        apart[name] = replace(one.examination(), case=alone.case.alone)
+    if of_set and of_set[0].labels_differ:  # of each file by itself
+        found = replace(found, label_told=alone.label_told, label_not_told=alone.label_not_told)
+    apart, notes = dict[str, Examination](), list[str]()
+    for whose, inputs in each_apart(of_set[0]) if of_set else ():
         n_rows = 0 if inputs.apart is None else len(inputs.apart)
-        found = replace(found, notes=(*found.notes, f"{n_rows:,} people are {name}{_told_of(one.facts)}"))
-    return replace(found, case=alone.case.alone, apart=apart)
+        one = FlowRecord(replace(case, seconds=max(1e-3, begun.remaining)), listener)
+        data_facts = replace(found.data, rows=n_rows)
+        one.facts = replace(one.facts, artifact=alone.artifact, data=data_facts, domain=found.domain)
+        predictor = None if found.label_told is None else found.label_told.predictor
+
+        def judged(inputs: Inputs = inputs, one: FlowRecord = one, predictor: str | None = predictor) -> Inputs:
+            note_label_told(inputs, one, predictor)
+            with SideSearches(inputs, one) as side_searches:
+                side_searches.look()
+            raise NotCoveredError("no attack is run on these people by themselves")
+
+        known, _ = _examined(judged, one, enough)
+        apart[whose] = replace(known, case=alone.case.alone)
+        notes.append(f"{n_rows:,} people are {whose}{_told_of(known) if n_rows >= LEAST_ROWS else ''}")
+    return replace(found, case=alone.case.alone, apart=apart, notes=(*found.notes, *notes))
 
 
 def _told_of(facts: Examination) -> str:

@@ -5,26 +5,31 @@ What counts of rows each file gives away is put together; a file that gives none
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from pytest_draft.ambiguity.counted import OTHER_ROWS, counted_by
-from pytest_draft.arrays import IntArray
+from pytest_draft.arrays import IntArray, Rows
 from pytest_draft.artifact import Artifact
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.forest.observations import BoostedSums
 from pytest_draft.artifact.forest.together import Part, together
 from pytest_draft.attack.boosted.staged import known_amounts, with_amounts
-from pytest_draft.data import TrainingData
+from pytest_draft.data import Table, TrainingData
+from pytest_draft.data.encoding import encode
 from pytest_draft.data.united import Known, United, united
-from pytest_draft.errors import ArtifactError, NotCoveredError, one_line
+from pytest_draft.errors import ArtifactError, NotCoveredError, listed, one_line
 from pytest_draft.examine.inputs import Inputs, Opened, complete, open_files
 from pytest_draft.examine.record import FlowRecord
 from pytest_draft.facts.case import Beside, Case
 from pytest_draft.knowledge import Knowledge, known_occurrences, knows_occurrences
+
+_MOST_GROUPS = 12
+"""More groups of people who are not in all files are one."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,16 +37,15 @@ class _File:
     """One of the files. Its repr shows no row."""
 
     name: str
+    place: str | None
     artifact: Artifact
-    data: TrainingData
+    known: Known
     forest: Forest
     """With exact counts."""
     times: IntArray
     """Shape (n_trees, n_rows). How often each tree saw each row."""
     searched: bool
     """Whether an attack can rest on these counts; else only somebody has them who knows all other rows."""
-    whose: object
-    """As `Table.identifiers`."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,6 +55,8 @@ class Several:
     inputs: Inputs
     groups: dict[str, IntArray]
     """People who are not in all files, by what is said of them: positions among the rows."""
+    labels_differ: bool
+    """As in `United`."""
 
 
 def several(case: Case, given: object, record: FlowRecord) -> Several:
@@ -66,38 +72,49 @@ def several(case: Case, given: object, record: FlowRecord) -> Several:
     DraftError
         Where fewer than two different files can be put together, or something of them cannot be read.
     """
-    whole = record.facts
-    files, opened = list[_File](), None
-    for one in (Beside(case.artifact, case.data, case.place), *case.beside):
-        name = Path(one.artifact).name + (f" [{one.place}]" if one.place else "")
+    whole, files, opened = record.facts, list[_File](), None
+    left = [Beside(case.artifact, case.data, case.place), *case.beside]
+    for one in left:  # which grows where a file holds several models
+        name = f"{Path(one.artifact).name}{f' [{one.place}]' if one.place else ''}"
         mine = replace(case, artifact=one.artifact, place=one.place, data=one.data or case.data)
-        read = FlowRecord(mine)
         try:
-            found = open_files(mine, given if one.data in (None, case.data) else None, read)
-            if opened is None:
-                opened = found
-            if all(found.artifact.sha256 != other.artifact.sha256 or one.place for other in files):
-                files.append(_file(name, found, mine, record))
+            found = open_files(mine, given if one.data in (None, case.data) else None, FlowRecord(mine))
+            opened = opened or found
+            if all((found.artifact.sha256, one.place) != (other.artifact.sha256, other.place) for other in files):
+                named = any(name == other.name for other in files)
+                files.append(_file(f"{name} ({found.artifact.sha256[:8]})" if named else name, found, mine, record))
         except (ArtifactError, NotCoveredError) as refusal:
-            record.doubt(f"{one_line(name)} is left out of what the files tell together: {refusal}")
+            places = refusal.places if isinstance(refusal, ArtifactError) and one.place is None else ()
+            left += [replace(one, place=place) for place in places]
+            if not places:
+                record.doubt(f"{one_line(name)} is left out of what the files tell together: {refusal}")
     if opened is None or not files:
         raise NotCoveredError("no file tells how many rows of whom its leaves hold")
     first = files[0]
     files.sort(key=lambda one: (one.artifact.sha256, one.name))  # in whichever order they were given
-    people = united([Known(one.name, one.data, one.forest.classes, one.whose) for one in files])  # type: ignore[arg-type]
-    searched = all(one.searched for one in files)
-    parts = [
-        Part(one.forest, one.times, people.rows[k], people.columns[k], people.codes[k]) for k, one in enumerate(files)
-    ]
-    model = together(parts, people.data.n_rows, people.data.columns, people.classes, searched=searched)
-    encoder = first.artifact.encoder if people.data.columns == first.data.columns else None
+    people = united([one.known for one in files])
+    model = together(
+        [
+            Part(one.forest, one.times, people.rows[k], people.columns[k], people.codes[k])
+            for k, one in enumerate(files)
+        ],
+        people.data.n_rows,
+        people.data.columns,
+        people.classes,
+        searched=all(one.searched for one in files),
+    )
+    encoder = first.artifact.encoder if people.data.columns == first.known.data.columns else None
     artifact = replace(first.artifact, model=model, encoder=encoder)
-    record.facts = replace(record.facts, artifact=whole.artifact, data=replace(whole.data, rows=people.data.n_rows))
-    record.facts = replace(record.facts, files={one.name: one.artifact.sha256 for one in files})
+    record.facts = replace(
+        record.facts,
+        artifact=whole.artifact,
+        data=replace(whole.data, rows=people.data.n_rows),
+        files={one.name: one.artifact.sha256 for one in files},
+    )
     record.note(*people.notes)
     record.doubt(*people.doubts)
     inputs = complete(replace(opened, artifact=artifact, data=people.data), case, record)
-    return Several(inputs, _groups(files, people, first))
+    return Several(inputs, _groups([one.name for one in files], people), people.labels_differ)
 
 
 def _file(name: str, opened: Opened, case: Case, record: FlowRecord) -> _File:
@@ -126,24 +143,51 @@ def _file(name: str, opened: Opened, case: Case, record: FlowRecord) -> _File:
         raise NotCoveredError("it does not tell how many rows of whom its leaves hold")
     if times.shape[1] != data.n_rows:
         raise NotCoveredError(OTHER_ROWS)
-    whose = getattr(opened.given, "identifiers", None)
-    return _File(name, opened.artifact, data, forest, times, not isinstance(said, BoostedSums), whose)
+    return _File(
+        name, case.place, opened.artifact, _known(name, opened, data), forest, times, not isinstance(said, BoostedSums)
+    )
 
 
-def _groups(files: list[_File], people: United, first: _File) -> dict[str, IntArray]:
-    """Return the people who were added and removed since other files, as far as there are some."""
-    mine = people.rows[files.index(first)]
-    of_others = [own for one, own in zip(files, people.rows, strict=True) if one is not first]
-    others = np.unique(np.concatenate(of_others or [mine]))
-    found = {f"only in {first.name}": np.setdiff1d(mine, others), f"not in {first.name}": np.setdiff1d(others, mine)}
-    return {name: those for name, those in found.items() if len(those)}
+def _known(name: str, opened: Opened, data: TrainingData) -> Known:
+    """Return a file's table, raw where its transformers encode it."""
+    table, encoder, classes = opened.given, opened.artifact.encoder, opened.artifact.model.classes
+    aligned = isinstance(table, Table) and len(table.frame) == data.n_rows
+    whose = table.identifiers if isinstance(table, Table) and aligned else None
+    if isinstance(table, Table) and aligned and data.by_encoder and encoder is not None:
+        names = {source: encoder.name(source) for source in encoder.sources}
+        if set(names.values()) <= set(table.names):
+            raw = table.frame.set_axis(table.names, axis=1)[[*names.values()]]
+
+            def encoded(frame: pd.DataFrame) -> Rows:
+                return encode(encoder, {source: frame[its] for source, its in names.items()}, name, refuse=False)
+
+            return Known(name, data, classes, raw, encoded, whose)
+    return Known(name, data, classes, pd.DataFrame(data.rows, columns=list(data.columns)), None, whose)
+
+
+def _groups(names: Sequence[str], people: United) -> dict[str, IntArray]:
+    """Return the people who are not in all files, by the files that they are not in, and those who were changed."""
+    inside = np.zeros((people.data.n_rows, len(names)), dtype=np.bool_)
+    for k, own in enumerate(people.rows):
+        inside[own, k] = True
+    known = np.zeros((int(people.person.max()) + 1, len(names)), dtype=np.bool_)
+    np.logical_or.at(known, people.person, inside)
+    found, partly = dict[str, IntArray](), ~inside.all(axis=1)
+    for pattern in np.unique(np.hstack([inside, known[people.person]])[partly], axis=0):
+        mine, theirs = np.split(pattern, 2)
+        those = np.flatnonzero((inside == mine).all(axis=1) & (known[people.person] == theirs).all(axis=1))
+        changed = [name for name, here, there in zip(names, mine, theirs, strict=True) if there and not here]
+        absent = [name for name, there in zip(names, theirs, strict=True) if not there]
+        said = [f"not in {listed(absent)}"] * bool(absent) + [f"other in {listed(changed)}"] * bool(changed)
+        found[" and ".join(said)] = those
+    return found if len(found) <= _MOST_GROUPS else {"not alike in all files": np.flatnonzero(partly)}
 
 
 def each_apart(found: Several) -> Iterator[tuple[str, Inputs]]:
     """Yield the same inputs for somebody who knows everybody else whole, by whom they do not know."""
     inputs, data = found.inputs, found.inputs.data
     assert data is not None
-    for name, those in found.groups.items() if inputs.knowledge is None else ():
+    for name, those in found.groups.items():
         known = np.setdiff1d(np.arange(data.n_rows), those)
         if len(known):
             granted = (f"the rows of {len(known):,} other people, with their labels",)

@@ -13,6 +13,7 @@ from pytest_draft.facts.entropy import Entropy
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.files import ArtifactFacts
 from pytest_draft.facts.findings import Findings
+from pytest_draft.facts.slices import LEAST_ROWS
 from pytest_draft.foreign_text import harmless
 from pytest_draft.policy.ideal import ideals_of
 from pytest_draft.policy.policy import Policy
@@ -30,6 +31,9 @@ from pytest_draft.policy.rule import (
 )
 from pytest_draft.policy.rules import rule_of
 from pytest_draft.policy.waiver import Waiver
+
+_OF_FEW = ("given-all-other-rows", "label-told")
+"""Rules that also say when it is not known what is told of people who are not in all files."""
 
 _GRAVEST: tuple[CheckResult, ...] = ("failed", "inconclusive", "passed", "not applicable")
 
@@ -142,7 +146,7 @@ def _inherited(check: Check, raw: Check, basis: Examination) -> Check:
 def _with_others(check: Check, examination: Examination, policy: Policy, compared: NowAndEarlier | None) -> Check:
     """Return a check that passes only where it does for all files together that are in the same hands.
 
-    What of these fails, fails; of people who are not in all files nothing else is said, as they can be few.
+    And for the people who are not in all files, by what takes no attack: there is none on them by themselves.
     """
     names = (one.place or PurePath(one.artifact).name for one in examination.others)
     said, together = f"together with {listed(list(names))}", examination.together
@@ -151,9 +155,11 @@ def _with_others(check: Check, examination: Examination, policy: Policy, compare
     found = {"": _checked(together, policy, check.rule, compared)}
     found |= {whose: _checked(one, policy, check.rule, None) for whose, one in together.apart.items()}
     for whose, one in found.items():
-        if one.result == "failed" or (not whose and one.result == "inconclusive"):
-            of = f", of the people {whose}" if whose else ""
-            return replace(one, sentence=f"{said}{of}: {one.sentence}")
+        if one.result == "failed" or (one.result == "inconclusive" and (not whose or check.rule in _OF_FEW)):
+            sentence, of = one.sentence, f", of the people {whose}" if whose else ""
+            if whose and one.result == "failed" and (together.apart[whose].data.rows or 0) < LEAST_ROWS:
+                sentence = "more is told of these few people than the policy allows"
+            return replace(one, sentence=f"{said}{of}: {sentence}")
     also = f"; so it is {said}" if check.result == found[""].result == "passed" else ""
     return replace(check, sentence=check.sentence + also)
 

@@ -13,6 +13,7 @@ from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.figures import TOLERANCE, Baseline
 from pytest_draft.facts.findings import Findings
 from pytest_draft.facts.label_told import Sensitive
+from pytest_draft.facts.slices import LEAST_ROWS
 from pytest_draft.facts.structure import AT_LEAST, StructureFacts
 from pytest_draft.policy import perfect_rows, reconstruction_error
 from pytest_draft.policy.policy import Policy
@@ -136,7 +137,8 @@ def result_of(examination: Examination, checks: Iterable[Check], policy: Policy,
 
 def _together(found: Examination) -> dict[str, Any]:
     """Return what all files of a set tell, and what of the people who are not in all of them."""
-    told = [{"whose": "", **_told(found)}, *({"whose": whose, **_told(one)} for whose, one in found.apart.items())]
+    parts = {"": found} | {whose: one for whose, one in found.apart.items() if (one.data.rows or 0) >= LEAST_ROWS}
+    told = [{"whose": whose, "people": one.data.rows, **_told(one)} for whose, one in parts.items()]
     return {"files": dict(found.files), "people": found.data.rows, "reasons": list(found.reasons), "told": told}
 
 

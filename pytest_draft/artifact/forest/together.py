@@ -41,6 +41,13 @@ class ForestOfSeveral(Forest):
     """Whether an attack can rest on their counts; else only somebody has these who knows all other rows."""
 
     @property
+    def unused(self) -> str | None:
+        """As of a forest; where targets or labels were left out, that they were."""
+        if isinstance(self.observation, RowNumbers) and self.observation.also is None:
+            return "what several files tell of labels or targets is not put together: whoever does gets closer"
+        return super().unused
+
+    @property
     def splitter(self) -> object:
         """As of each of them; of different ones the best, as no threshold of the others counts as a midpoint."""
         found = {one.forest.splitter for one in self.parts}
