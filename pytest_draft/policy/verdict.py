@@ -153,6 +153,8 @@ def _with_others(check: Check, examination: Examination, policy: Policy, compare
     if together is None:
         return Check(check.rule, check.adversary, "inconclusive", f"{said}: what they tell was not found out")
     found = {"": _checked(together, policy, check.rule, compared)}
+    if found[""].result == "passed" and together.doubts:  # of files that are left out, and of whose row is whose
+        found[""] = replace(found[""], result="inconclusive", sentence="; ".join(together.doubts))
     found |= {whose: _checked(one, policy, check.rule, None) for whose, one in together.apart.items()}
     for whose, one in found.items():
         if one.result == "failed" or (one.result == "inconclusive" and (not whose or check.rule in _OF_FEW)):
