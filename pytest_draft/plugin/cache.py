@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from pytest_draft.bounded import TABLE_BYTES, content, sha256
-from pytest_draft.facts.case import Case
+from pytest_draft.facts.case import Beside, Case
 from pytest_draft.facts.code import code_sha256
 from pytest_draft.facts.examination import Examination, unexamined
 from pytest_draft.facts.storage import as_text, from_text, write_atomically
@@ -86,8 +86,10 @@ def key_of(case: Case) -> str | None:
         hashes = {name: sha256(Path(path), TABLE_BYTES) for name, path in case.files.items()}
     except OSError:  # the examination will say what is wrong
         return None
+    beside = tuple(Beside(Path(one.artifact).name, place=one.place) for one in case.beside)  # as they are told by name
+    mine = Path(case.artifact).name if beside else ""
     parameters = replace(
-        case, artifact="", data=None, labels=None, domain=None, holdout=None, hardened_from=None, beside=()
+        case, artifact=mine, data=None, labels=None, domain=None, holdout=None, hardened_from=None, beside=beside
     )
     return _hash(repr((hashes, parameters, sorted(unexamined(case).versions.items()), code_sha256())))
 
