@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pytest_draft.examine.flow import examine
 from pytest_draft.facts.adversary import Adversary
-from pytest_draft.facts.case import Case
+from pytest_draft.facts.case import Beside, Case
 from pytest_draft.facts.examination import Examination
 from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.facts.slices import Slice
@@ -95,6 +95,10 @@ def examined(specimen: Specimen, slices: Sequence[Slice] = (), *, by_class: bool
         specimen.write(written, artifact if raw is None else raw)
         if raw is not None:
             joblib.dump(hardened(written, specimen.hardened or "", specimen.frame)[0], artifact)
+        beside = []
+        for number, other in enumerate(specimen.beside):
+            beside.append(Beside(str(folder / f"beside{number}.joblib")))
+            specimen.write(replace(specimen, estimator=other).trained(), Path(beside[-1].artifact))
         path, data = _given(specimen, folder)
         domain = None
         if specimen.domain is not None:
@@ -112,6 +116,7 @@ def examined(specimen: Specimen, slices: Sequence[Slice] = (), *, by_class: bool
             slices=tuple(slices),
             by_class=by_class,
             hardened_from=None if raw is None else str(raw),
+            beside=tuple(beside),
         )
         floors = Adversary.parse(case.adversary).floors
         weaker = tuple(examine(replace(case, adversary=floor), data)[0] for floor in floors)

@@ -67,6 +67,8 @@ class Specimen:
     """Each takes the fitted model and returns what is written instead."""
     write: Callable[[Any, Path], object] = joblib.dump
     """Takes what is to be written and a path."""
+    beside: tuple[Any, ...] = ()
+    """Unfitted, of other files in the same hands that are trained on the same rows."""
     hardened: str | None = None
     """The level of hardening, with its table, of the file that is judged: what is written is its raw file then."""
     given: str = "frame"

@@ -37,6 +37,13 @@ def _passthrough(specimen: Specimen) -> Specimen:
     return _rewritten(specimen, lambda model: Pipeline([("nothing", "passthrough"), ("model", model)]))
 
 
+@relation("another file of the same people in the same hands", VERDICT)
+def _beside(specimen: Specimen) -> Specimen:
+    """Beside a model of another seed: whoever has more files never gets less. Figures are those of the file alone."""
+    other = clone(specimen.estimator).set_params(random_state=specimen.estimator.random_state + 1)
+    return replace(specimen, beside=(other,))
+
+
 @relation("a pipeline that scales", frozenset({"verdict", "perfect"}))
 def _scaled(specimen: Specimen) -> Specimen:
     """Behind a scaler, fitted along. Thresholds are rounded otherwise there, so that drawn ones can fall on other sides
