@@ -170,6 +170,7 @@ FINDINGS = {
 }
 
 
+@pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("what", FINDINGS)
 def test_files_tell_together_what_none_tells_alone(written, what):
     case = written(*FINDINGS[what]())
