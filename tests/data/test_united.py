@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from pytest_draft.data.training import TrainingData
@@ -20,7 +21,8 @@ def known(name, rows, labels, *, columns="abc", classes=("no", "yes"), who=None,
     said = np.array(labels, np.int64) if classes is not None else np.zeros(len(rows), np.int64)
     numbers = np.array(labels, np.float64) if classes is None else targets
     data = TrainingData(held, said, tuple(columns[: held.shape[1]]), None, name, targets=numbers)
-    return Known(name, data, classes, None if who is None else np.array(list(who), object))
+    raw = pd.DataFrame(held, columns=list(data.columns))
+    return Known(name, data, classes, raw, None, None if who is None else np.array(list(who), object))
 
 
 ROWS = [[1, 10, 0], [2, 20, 0], [3, 30, 1]]

@@ -7,6 +7,7 @@ from itertools import product
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.ensemble import (
@@ -95,7 +96,8 @@ def small_set(folder, seed, *, most=6, of=None):
         classes = forests[-1].classes
         held = np.array([classes.index(one) for one in said] if classes else [0] * len(own), np.int64)
         data = TrainingData(rows[own], held, domain.columns, None, str(k), targets=None if classes else said)
-        tables.append(Known(str(k), data, classes, own.astype(object)))
+        raw = pd.DataFrame(data.rows, columns=list(data.columns))
+        tables.append(Known(str(k), data, classes, raw, None, own.astype(object)))
     people = united(tables)
     times = [occurrences(forest) for forest in forests]
     parts = [
