@@ -218,7 +218,7 @@ def test_targets_of_few_people_who_were_added_are_told_exactly(written, added):
     case = written((new, rows), (old, rows.iloc[:-added]), attack=False)
     found, _ = examine(case)
     (whose, apart) = next(iter(found.together.apart.items()))
-    assert whose == "only in model0.joblib"
+    assert whose == "not in model1.joblib"
     assert apart.label_told.of_rows == added
     assert apart.label_told.exact.told > 0
     assert apart.label_told.guess == "the difference of the files"
@@ -226,8 +226,8 @@ def test_targets_of_few_people_who_were_added_are_told_exactly(written, added):
     if added == 5:
         check = judge(found, POLICY)[1]
         assert (check.rule, check.result) == ("label-told", "failed")
-        assert "of the people only in model0.joblib" in check.sentence
-    assert any(note.startswith(f"{added} people are only in model0.joblib") for note in found.notes)
+        assert "of the people not in model1.joblib" in check.sentence
+    assert any(note.startswith(f"{added} people are not in model1.joblib") for note in found.notes)
 
 
 def small(seed=0):
