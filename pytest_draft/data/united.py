@@ -86,7 +86,7 @@ def united(tables: Sequence[Known]) -> United:
     ]
     classes, codes = _classes(tables)
     answers = _answers(tables, codes)
-    places, differ = _places(whose, values, answers), False
+    places, differ = _places(whose, values, answers), answers is None
     if answers is not None:
         loose = _places(whose, values, None)
         if differ := _shared(places) < _ALIKE * _shared(loose):
