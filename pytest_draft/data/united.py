@@ -263,11 +263,13 @@ def _notes(tables: Sequence[Known], places: Sequence[Sequence[int]], differ: boo
     """Return how people were matched, and how many are in which tables."""
     how = "their values" if tables[0].identifiers is None else "the column that says whose row is whose"
     times = Counter(Counter(place for own in places for place in own).values())
-    number = listed([f"{n:,} in {k} of {len(tables)}" for k, n in sorted(times.items())])
-    said = [f"granted to the adversary: whose row is whose in {listed([one.name for one in tables])}"]
-    said.append(
-        f"the rows of {len(tables)} tables were matched by {how}: of {sum(times.values()):,} different ones {number}"
+    number = listed(
+        [f"{n:,} in {f'all {k}' if k == len(tables) else f'{k} of {len(tables)}'}" for k, n in sorted(times.items())]
     )
+    said = [
+        f"granted to the adversary: whose row is whose in {listed([one.name for one in tables])}",
+        f"the rows of {len(tables)} tables were matched by {how}: {number}",
+    ]
     if differ:
         said.append("the files tell different labels of the same people: what is told of these is judged file by file")
     return tuple(said)

@@ -92,7 +92,7 @@ def several(case: Case, given: object, record: FlowRecord) -> Several:
         raise NotCoveredError("no file tells how many rows of whom its leaves hold")
     first = files[0]
     files.sort(key=lambda one: (one.artifact.sha256, one.name))  # in whichever order they were given
-    people = united([one.known for one in files])
+    people, searched = united([one.known for one in files]), all(one.searched for one in files)
     model = together(
         [
             Part(one.forest, one.times, people.rows[k], people.columns[k], people.codes[k])
@@ -100,8 +100,8 @@ def several(case: Case, given: object, record: FlowRecord) -> Several:
         ],
         people.data.n_rows,
         people.data.columns,
-        people.classes,
-        searched=all(one.searched for one in files),
+        people.classes if searched else None,  # whose sums tell classes only to who knows all other rows
+        searched=searched,
     )
     encoder = first.artifact.encoder if people.data.columns == first.known.data.columns else None
     artifact = replace(first.artifact, model=model, encoder=encoder)
