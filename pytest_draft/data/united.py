@@ -267,7 +267,7 @@ def _notes(tables: Sequence[Known], places: Sequence[Sequence[int]], differ: boo
         [f"{n:,} in {f'all {k}' if k == len(tables) else f'{k} of {len(tables)}'}" for k, n in sorted(times.items())]
     )
     said = [
-        f"granted to the adversary: whose row is whose in {listed([one.name for one in tables])}",
+        f"granted to the adversary: whose row is whose in {listed(sorted(one.name for one in tables))}",
         f"the rows of {len(tables)} tables were matched by {how}: {number}",
     ]
     if differ:

@@ -126,7 +126,8 @@ def _together(
 
         known, _ = _examined(judged, one, enough)
         apart[whose] = replace(known, case=alone.case.alone)
-        notes.append(f"{n_rows:,} people are {whose}{_told_of(known) if n_rows >= LEAST_ROWS else ''}")
+        who, told = "1 person is" if n_rows == 1 else f"{n_rows:,} people are", n_rows >= LEAST_ROWS
+        notes.append(f"{who} {whose}{_told_of(known) if told else ''}")
     return replace(found, case=alone.case.alone, apart=apart, notes=(*found.notes, *notes))
 
 

@@ -178,7 +178,8 @@ def _groups(names: Sequence[str], people: United) -> dict[str, IntArray]:
         those = np.flatnonzero((inside == mine).all(axis=1) & (known[people.person] == theirs).all(axis=1))
         changed = [name for name, here, there in zip(names, mine, theirs, strict=True) if there and not here]
         absent = [name for name, there in zip(names, theirs, strict=True) if not there]
-        said = [f"not in {listed(absent)}"] * bool(absent) + [f"other in {listed(changed)}"] * bool(changed)
+        said = [f"not in {listed(sorted(absent))}"] * bool(absent)
+        said += [f"other in {listed(sorted(changed))}"] * bool(changed)
         found[" and ".join(said)] = those
     return found if len(found) <= _MOST_GROUPS else {"not alike in all files": np.flatnonzero(partly)}
 

@@ -101,8 +101,9 @@ WITH = ("--draft-with=v30.joblib", "--draft-with=v35.joblib")
 def test_others_have_their_own_data_once_for_all_or_once_for_each(versions, one_line_error):
     judge(versions, *WITH, "--draft-with-data=v30.csv", "--draft-with-data=v35.csv")
     assert files_of(versions) == ["shallow.joblib", "v30.joblib", "v35.joblib"]
-    told = versions.result()["together"]["told"]
-    assert [one["whose"] for one in told] == ["", "only in shallow.joblib"]
+    assert [one["whose"] for one in versions.result()["together"]["told"]] == [""]  # of few people nothing is told
+    apart = [note for note in versions.result()["notes"] if note.startswith("5 people are")]
+    assert sorted(apart) == ["5 people are not in v30.joblib", "5 people are not in v30.joblib, v35.joblib"]
     judge(versions, WITH[0], "--draft-with-data=v30.csv")
     assert files_of(versions) == ["shallow.joblib", "v30.joblib"]
     judge(versions, *WITH, "--draft-with-data=v30.csv")
