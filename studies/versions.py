@@ -20,6 +20,7 @@ import joblib
 import numpy as np
 import pandas as pd
 from sklearn import datasets, ensemble
+from threadpoolctl import threadpool_limits
 
 from pytest_draft.arrays import FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest.together import ForestOfSeveral
@@ -38,6 +39,8 @@ from pytest_draft.facts.case import Beside, Case
 from pytest_draft.facts.examination import Examination
 from pytest_draft.hardening.model import hardened
 from pytest_draft.knowledge import known_occurrences
+from pytest_draft.policy.policy import default_policy
+from pytest_draft.policy.rules import rule_of
 from pytest_draft.timebox import TimeBox
 from studies.cells import Plain, Study
 from studies.optional import optional
@@ -63,6 +66,10 @@ FORESTS: Mapping[str, tuple[str, dict[str, Any]]] = {
     "10 x depth 3": ("RandomForest", {"n_estimators": 10, "max_depth": 3}),
     "no bootstrap": ("RandomForest", {"bootstrap": False}),
     "ExtraTrees": ("ExtraTrees", {}),
+    "no bootstrap, leaf 10": (
+        "RandomForest",
+        {"bootstrap": False, "n_estimators": 50, "max_depth": 4, "min_samples_leaf": 10},
+    ),
 }
 LIBRARIES = {"XGB": "xgboost", "LGBM": "lightgbm", "CatBoost": "catboost"}
 BOOSTERS: Mapping[str, tuple[str, dict[str, Any]]] = {
@@ -73,7 +80,8 @@ BOOSTERS: Mapping[str, tuple[str, dict[str, Any]]] = {
     "CatBoost": ("CatBoost", {"iterations": 200, "verbose": 0, "allow_writing_files": False, "thread_count": 1}),
 }
 ADVICE = ("as it is", "other seeds", "other people", "without counts", "leaf 20")
-SETS = ("ten small forests", "five folds", "two halves", "five sites")
+SMALL, SETS = "10 x depth 3", ("2 forests", "5 forests", "10 forests", "5 folds", "2 sites", "5 sites")
+RULES = ("determined-rows", "given-all-other-rows", "label-told")
 STRANGERS, TIMES = 90, 9
 """Rows that nothing was fitted to, and how often they are given: a holdout takes twice as many rows as there are."""
 
@@ -166,7 +174,8 @@ def members(inputs: Inputs, end: str) -> dict[str, Plain]:
     def asked(rows: Rows, truth: FloatArray) -> Membership:
         return membership(model, rows, truth, times, data.n_rows, inputs.domain, TimeBox(60.0))
 
-    own = asked(data.rows[inputs.apart], truth_of(model, data)[inputs.apart])
+    those = np.arange(data.n_rows) if inputs.apart is None else inputs.apart
+    own = asked(data.rows[those], truth_of(model, data)[those])
     strangers = asked(others.rows[known], others.answers[known])
     score = DRAWS if DRAWS in own.scores else ANSWER
     return {f"AUC {end}": area_of(own.scores[score], strangers.scores[score]), f"in {end}": float(own.certain.mean())}
@@ -197,7 +206,7 @@ def compute(
     more = {"min_samples_leaf": 20} if advice == "leaf 20" else {}
     level, again = ("counts" if advice == "without counts" else None), seed + 1_000 * (advice == "other seeds")
     result: dict[str, Plain] = {}
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, threadpool_limits(1):
         strangers = pd.concat([people.iloc[first : first + STRANGERS]] * TIMES)
         strangers.to_csv(Path(folder, "strangers.csv"), index=False)
         new = written(model_of(model, table, seed, **more), people, mine, Path(folder, "with.joblib"), level)
@@ -205,9 +214,43 @@ def compute(
         for end, files in (("alone", [new]), ("both", [new, old])):
             try:
                 found, record, case = opened(files, seconds, those)
-                _, inputs = next(each_apart(found))
+                _, inputs = next(each_apart(found), ("", found.inputs))
                 result |= told_of(looked_at(inputs, record, case), end) | by_difference(inputs) | members(inputs, end)
                 result[f"not covered {end}"] = "; ".join(record.facts.reasons) or None
             except DraftError as error:
                 result[f"not covered {end}"] = str(error)
     return {**result, "s": time.process_time() - begun}
+
+
+def compute_set(
+    table: str, path: Path | str, files: str, rows: int, seed: int, seconds: float
+) -> dict[str, Plain]:
+    """Return what each file of a set tells of its people alone, and all of them together."""
+    warnings.simplefilter("ignore")
+    people, number = people_of(table, path, seed), int(files.split()[0])
+    parts = np.array_split(np.arange(rows), number)
+    those = {"folds": [np.setdiff1d(np.arange(rows), one) for one in parts], "sites": parts}
+    each, alone = those.get(files.split()[-1], [np.arange(rows)] * number), list[Examination]()
+    with tempfile.TemporaryDirectory() as folder, threadpool_limits(1):
+        written_files = [
+            written(model_of(SMALL, table, seed + 100 * k), people, one, Path(folder, f"{k}.joblib"))
+            for k, one in enumerate(each)
+        ]
+        for one in (*([file] for file in written_files), written_files):
+            found, record, case = opened(one, seconds, np.empty(0, np.int64))
+            alone.append(looked_at(found.inputs, record, case))
+    *alone, both = alone
+    told = [told_of(one, "") for one in alone]
+    failed = [_fails(one) for one in (*alone, both)]
+    return {
+        "whole alone": float(np.mean([one["whole "] for one in told])),  # type: ignore[arg-type]
+        "files that fail alone": sum(failed[:-1]),
+        **told_of(both, "together"),
+        "fails together": failed[-1],
+    }
+
+
+def _fails(found: Examination) -> bool:
+    """Return whether a file fails by what somebody gets who knows all other rows, or by labels."""
+    policy = default_policy()
+    return any(rule_of(one).check(found, policy.rules[one]).result == "failed" for one in RULES)
