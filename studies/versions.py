@@ -11,8 +11,10 @@ import argparse
 import tempfile
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +46,7 @@ from pytest_draft.policy.rules import rule_of
 from pytest_draft.timebox import TimeBox
 from studies.cells import Plain, Study
 from studies.optional import optional
-from studies.options import add_cells, add_datasets, add_seeds, groups, rows_of
+from studies.options import add_cells, add_datasets, add_seeds, rows_of
 from studies.papers.plots import Curve, panels, save
 from studies.public_data import TARGETS
 
@@ -60,6 +62,7 @@ TABLES: Mapping[str, tuple[str | None, str]] = {
 """The file in the datasets' folder (None: of scikit-learn), and the label; the last two are regressions."""
 
 REGRESSIONS = tuple(TABLES)[-2:]
+LARGE = ("COMPAS", "Default Credit, numeric", "Default Credit, limit")
 FORESTS: Mapping[str, tuple[str, dict[str, Any]]] = {
     "defaults": ("RandomForest", {}),
     "200 x depth 8, leaf 5": ("RandomForest", {"n_estimators": 200, "max_depth": 8, "min_samples_leaf": 5}),
@@ -80,8 +83,12 @@ BOOSTERS: Mapping[str, tuple[str, dict[str, Any]]] = {
     "CatBoost": ("CatBoost", {"iterations": 200, "verbose": 0, "allow_writing_files": False, "thread_count": 1}),
 }
 ADVICE = ("as it is", "other seeds", "other people", "without counts", "leaf 20")
-SMALL, SETS = "10 x depth 3", ("2 forests", "5 forests", "10 forests", "5 folds", "2 sites", "5 sites")
-RULES = ("determined-rows", "given-all-other-rows", "label-told")
+CHANGES = (("added", 1), ("added", 5), ("added", 50), ("removed", 1), ("removed", 5), ("removed", 50), ("replaced", 5))
+SHOWN = ("no bootstrap, leaf 10", "no bootstrap", "ExtraTrees", "defaults")
+REMOVED, ADVISED = SHOWN[:2], (*SHOWN[:2], "defaults")
+SMALL, SETS = "10 x depth 3", ("10 forests", "5 folds", "2 sites", "5 sites")
+RULES = ("determined-rows", "given-all-other-rows")
+ROWS, SECONDS = 300, 120.0
 STRANGERS, TIMES = 90, 9
 """Rows that nothing was fitted to, and how often they are given: a holdout takes twice as many rows as there are."""
 
@@ -101,10 +108,10 @@ def people_of(table: str, path: Path | str, seed: int) -> pd.DataFrame:
 
 def model_of(name: str, table: str, seed: int, **more: Any) -> Any:
     """Return a model that is not fitted."""
-    kind, given = (FORESTS | BOOSTERS)[name] if name in FORESTS else BOOSTERS[name]
+    kind, given = {**FORESTS, **BOOSTERS}[name]
     ending = "Regressor" if table in REGRESSIONS else "Classifier"
     module = optional(LIBRARIES[kind], "files of boosted trees", "boosters") if kind in LIBRARIES else ensemble
-    return getattr(module, f"{kind}{ending}")(random_state=seed, **given, **more)
+    return getattr(module, f"{kind}{ending}")(**{"random_state": seed, **given, **more})
 
 
 def written(model: Any, people: pd.DataFrame, those: IntArray, path: Path, level: str | None = None) -> Beside:
@@ -117,37 +124,45 @@ def written(model: Any, people: pd.DataFrame, those: IntArray, path: Path, level
     return Beside(str(path), str(table))
 
 
-def opened(files: list[Beside], seconds: float, those: IntArray) -> tuple[Several, FlowRecord, Case]:
-    """Return all files as one; of a single one, with those of its people who are looked at."""
-    (first, *others), holdout = files, Path(files[0].artifact).with_name("strangers.csv")
-    case = Case(first.artifact, first.data, "label", seconds=seconds, attack=False, beside=tuple(others))
-    case = replace(case, holdout=str(holdout)) if holdout.exists() else case
-    record = FlowRecord(case)
-    if others:
-        return several(case, None, record), record, case
-    return Several(complete(open_files(case, None, record), case, record), {"": those}), record, case
+def opened(files: Sequence[Beside], those: IntArray, record: FlowRecord) -> Several:
+    """Return all files of a case as one; of a single one, with those of its people who are looked at."""
+    case = record.facts.case
+    if len(files) == 1:
+        return Several(complete(open_files(case, None, record), case, record), {"": those})
+    found = several(case, None, record)
+    if len(record.facts.files) < len(files):
+        raise NotCoveredError("fewer files are put together")
+    return found
 
 
-def looked_at(inputs: Inputs, record: FlowRecord, case: Case) -> Examination:
+def begun(files: Sequence[Beside], folder: Path) -> FlowRecord:
+    """Return the record of a case of all files."""
+    strangers = folder / "strangers.csv"
+    holdout = str(strangers) if strangers.exists() else None
+    case = Case(files[0].artifact, files[0].data, "label", seconds=SECONDS, attack=False)
+    return FlowRecord(replace(case, holdout=holdout, beside=tuple(files[1:])))
+
+
+def looked_at(inputs: Inputs, record: FlowRecord, *, labels: bool) -> Examination:
     """Return what is told of labels, and of rows to somebody who knows all others, as `examine` finds it out."""
-    one = FlowRecord(case)
-    one.facts = replace(record.facts, case=case)
-    with SideSearches(replace(inputs, holdout=None), one) as searches:
-        note_label_told(replace(inputs, holdout=None), one)
+    one, inputs = FlowRecord(record.facts.case), replace(inputs, holdout=None)
+    one.facts = record.facts
+    with SideSearches(inputs, one) as searches:
+        if labels:
+            note_label_told(inputs, one)
         searches.look()
     return one.examination()
 
 
 def told_of(found: Examination, end: str) -> dict[str, Plain]:
-    """Return the shares of what is told."""
+    """Return the shares of rows, and of labels or exact targets, that are told."""
     rows, label = found.informed, found.label_told
     told = None if label is None else label.exact or label.told
     return {
         f"whole {end}": None if rows is None else rows.told_rows,
         f"near {end}": None if rows is None else rows.near_rows,
-        f"near without {end}": None if rows is None else rows.near_rows_without_file,
         f"label {end}": None if told is None else told.share,
-        f"label without {end}": None if told is None else told.share_without,
+        "label without": None if told is None else told.share_without,
     }
 
 
@@ -167,90 +182,125 @@ def members(inputs: Inputs, end: str) -> dict[str, Plain]:
     model, data, others = inputs.forest, inputs.data, inputs.holdout
     if (isinstance(model, ForestOfSeveral) and not model.searched) or data is None or others is None:
         return {}
-    assert others.answers is not None
-    known = others.answers >= 0 if model.classes is not None else np.isfinite(others.answers)
+    answers = np.zeros(0) if others.answers is None else others.answers
+    known = answers >= 0 if model.classes is not None else np.isfinite(answers)
     times = known_occurrences(model, "artifact")
 
     def asked(rows: Rows, truth: FloatArray) -> Membership:
-        return membership(model, rows, truth, times, data.n_rows, inputs.domain, TimeBox(60.0))
+        return membership(model, rows, truth, times, data.n_rows, inputs.domain, TimeBox(SECONDS))
 
     those = np.arange(data.n_rows) if inputs.apart is None else inputs.apart
-    own = asked(data.rows[those], truth_of(model, data)[those])
-    strangers = asked(others.rows[known], others.answers[known])
+    own, strangers = asked(data.rows[those], truth_of(model, data)[those]), asked(others.rows[known], answers[known])
     score = DRAWS if DRAWS in own.scores else ANSWER
     return {f"AUC {end}": area_of(own.scores[score], strangers.scores[score]), f"in {end}": float(own.certain.mean())}
 
 
-def changed(change: str, number: int, rows: int, seed: int) -> tuple[IntArray, IntArray, IntArray]:
+def changed(change: str, number: int, seed: int) -> tuple[IntArray, IntArray, IntArray]:
     """Return the people of the file that all who are looked at are in, those of the other one, and who is looked at."""
-    everyone, rng = np.arange(rows + number), np.random.default_rng([seed, number])
+    everyone, rng = np.arange(ROWS + number), np.random.default_rng([seed, number])
     if change == "added":
-        return everyone, everyone[:rows], everyone[rows:]
+        return everyone, everyone[:ROWS], everyone[ROWS:]
     if change == "removed":
         gone = np.sort(rng.choice(len(everyone), number, replace=False))
         return everyone, np.setdiff1d(everyone, gone), gone
-    kept = np.setdiff1d(everyone[:rows], rng.choice(rows, number, replace=False))
-    return np.append(kept, everyone[rows:]), everyone[:rows], rows - number + np.arange(number)
+    kept = np.setdiff1d(everyone[:ROWS], rng.choice(ROWS, number, replace=False))
+    return np.append(kept, everyone[ROWS:]), everyone[:ROWS], ROWS - number + np.arange(number)
 
 
 def compute(
-    table: str, path: Path | str, model: str, change: str, number: int, rows: int, seed: int, advice: str, seconds: float
+    table: str, path: Path | str, model: str, change: str, number: int, advice: str, seed: int
 ) -> dict[str, Plain]:
     """Return what one file and two files tell of the people who are only in one."""
     warnings.simplefilter("ignore")
-    people, begun = people_of(table, path, seed), time.process_time()
-    mine, others, those = changed(change, number, rows, seed)
-    first = rows + number
+    people, start = people_of(table, path, seed), time.process_time()
+    mine, others, those = changed(change, number, seed)
+    first = ROWS + number
     if advice == "other people":
-        those, others, first = mine, np.arange(first, first + rows), first + rows
+        those, others, first = mine, np.arange(first, first + ROWS), first + ROWS
     more = {"min_samples_leaf": 20} if advice == "leaf 20" else {}
     level, again = ("counts" if advice == "without counts" else None), seed + 1_000 * (advice == "other seeds")
     result: dict[str, Plain] = {}
-    with tempfile.TemporaryDirectory() as folder, threadpool_limits(1):
-        strangers = pd.concat([people.iloc[first : first + STRANGERS]] * TIMES)
-        strangers.to_csv(Path(folder, "strangers.csv"), index=False)
-        new = written(model_of(model, table, seed, **more), people, mine, Path(folder, "with.joblib"), level)
-        old = written(model_of(model, table, again, **more), people, others, Path(folder, "without.joblib"))
+    with tempfile.TemporaryDirectory() as name, threadpool_limits(1):
+        folder = Path(name)
+        pd.concat([people.iloc[first : first + STRANGERS]] * TIMES).to_csv(folder / "strangers.csv", index=False)
+        new = written(model_of(model, table, seed, **more), people, mine, folder / "with.joblib", level)
+        old = written(model_of(model, table, again, **more), people, others, folder / "without.joblib")
         for end, files in (("alone", [new]), ("both", [new, old])):
+            record = begun(files, folder)
             try:
-                found, record, case = opened(files, seconds, those)
+                found = opened(files, those, record)
                 _, inputs = next(each_apart(found), ("", found.inputs))
-                result |= told_of(looked_at(inputs, record, case), end) | by_difference(inputs) | members(inputs, end)
-                result[f"not covered {end}"] = "; ".join(record.facts.reasons) or None
-            except DraftError as error:
-                result[f"not covered {end}"] = str(error)
-    return {**result, "s": time.process_time() - begun}
+                result |= told_of(looked_at(inputs, record, labels=model in FORESTS), end) | by_difference(inputs)
+                with suppress(NotCoveredError):  # draws that are not known
+                    result |= members(inputs, end)
+            except (DraftError, ValueError) as error:
+                result[f"not covered {end}"] = "; ".join(record.facts.reasons) or str(error)
+    return {**result, "s": time.process_time() - start}
 
 
-def compute_set(
-    table: str, path: Path | str, files: str, rows: int, seed: int, seconds: float
-) -> dict[str, Plain]:
+def compute_set(table: str, path: Path | str, files: str, seed: int) -> dict[str, Plain]:
     """Return what each file of a set tells of its people alone, and all of them together."""
     warnings.simplefilter("ignore")
-    people, number = people_of(table, path, seed), int(files.split()[0])
-    parts = np.array_split(np.arange(rows), number)
-    those = {"folds": [np.setdiff1d(np.arange(rows), one) for one in parts], "sites": parts}
-    each, alone = those.get(files.split()[-1], [np.arange(rows)] * number), list[Examination]()
-    with tempfile.TemporaryDirectory() as folder, threadpool_limits(1):
+    people, (count, kind) = people_of(table, path, seed), files.split()
+    everyone, number, policy = np.arange(ROWS), int(count), default_policy()
+    parts = np.array_split(everyone, number)
+    those = {"folds": [np.setdiff1d(everyone, one) for one in parts], "sites": parts}.get(kind, [everyone] * number)
+    with tempfile.TemporaryDirectory() as name, threadpool_limits(1):
+        folder, found = Path(name), list[Examination]()
         written_files = [
-            written(model_of(SMALL, table, seed + 100 * k), people, one, Path(folder, f"{k}.joblib"))
-            for k, one in enumerate(each)
+            written(model_of(SMALL, table, seed + 100 * k), people, one, folder / f"{k}.joblib")
+            for k, one in enumerate(those)
         ]
         for one in (*([file] for file in written_files), written_files):
-            found, record, case = opened(one, seconds, np.empty(0, np.int64))
-            alone.append(looked_at(found.inputs, record, case))
-    *alone, both = alone
-    told = [told_of(one, "") for one in alone]
-    failed = [_fails(one) for one in (*alone, both)]
-    return {
-        "whole alone": float(np.mean([one["whole "] for one in told])),  # type: ignore[arg-type]
-        "files that fail alone": sum(failed[:-1]),
-        **told_of(both, "together"),
-        "fails together": failed[-1],
-    }
+            record = begun(one, folder)
+            found.append(looked_at(opened(one, everyone[:0], record).inputs, record, labels=False))
+    failed = [any(rule_of(id_).check(one, policy.rules[id_]).result == "failed" for id_ in RULES) for one in found]
+    told = [one.informed.told_rows for one in found[:-1] if one.informed is not None]
+    alone = {"whole alone": float(np.mean(told)), "files that fail alone": sum(failed[:-1])}
+    return {**alone, **told_of(found[-1], "together"), "fails together": failed[-1]}
 
 
-def _fails(found: Examination) -> bool:
-    """Return whether a file fails by what somebody gets who knows all other rows, or by labels."""
-    policy = default_policy()
-    return any(rule_of(one).check(found, policy.rules[one]).result == "failed" for one in RULES)
+def drawn(rows: pd.DataFrame) -> Callable[[], Any]:
+    """Return a figure of what is told of people who were added, by how many they are."""
+    found = rows[(rows.change == "added") & rows.model.isin(SHOWN)]
+    panel = {"told by the difference": "difference", "AUC, new file alone": "AUC alone", "AUC, both files": "AUC both"}
+    curves = {}
+    for title, column in panel.items():
+        means = found.groupby(["model", "number"], sort=True)[column].mean()
+        curves[title] = [Curve(list(means[one].index), list(means[one]), one) for one in SHOWN]
+    return panels(curves, "people who were added to 300", "share, or AUC", logarithmic="x", ticks=(1, 5, 50))
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add the options of this study."""
+    add_datasets(command)
+    command.add_argument("--part", default="versions", choices=("versions", "advice", "sets"))
+    command.add_argument("--plot", type=Path, metavar="SVG", help="draw what is told of people who were added")
+    add_seeds(command, [0, 1, 2], "each draws rows, and is the models' random_state")
+    add_cells(command)
+
+
+def command(a: argparse.Namespace) -> None:
+    """Print means over seeds, of all tables and of each, and why some files are not covered."""
+    paths = {name: a.datasets / f"{file}.csv" if file else None for name, (file, _) in TABLES.items()}
+    changes = dict.fromkeys(FORESTS, CHANGES[:3]) | dict.fromkeys(REMOVED, CHANGES)
+    changes |= dict.fromkeys(BOOSTERS, CHANGES[1:2])
+    asked = [(one, *change, ADVICE[0]) for one, some in changes.items() for change in some]
+    if a.part == "advice":
+        asked = [(one, *CHANGES[1], advice) for one in ADVISED for advice in ADVICE]
+    cases: list[dict[str, Plain]] = [
+        {"model": one, "change": change, "number": number, "advice": advice} for one, change, number, advice in asked
+    ]
+    cases = [{"files": one} for one in SETS] if a.part == "sets" else cases
+    every = product(LARGE if a.part == "advice" else TABLES, cases, a.seeds)
+    cells = [{"table": table, "path": table, **case, "seed": seed} for table, case, seed in every]
+    computed = compute_set if a.part == "sets" else compute
+    rows = rows_of(Study(f"versions-{a.part}", computed, cells, {"path": paths}), a)
+    names = list(cases[0])
+    for by in (names, ["table", *names]):
+        figures = rows.drop(columns="seed").groupby(by, sort=False)
+        print(figures.mean(numeric_only=True).round(3).to_string(), end="\n\n")
+    for name in ("not covered alone", "not covered both"):
+        print(rows[name].value_counts().to_string() if name in rows else "")
+    if a.plot is not None:
+        save(drawn(rows), a.plot)
