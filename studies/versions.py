@@ -143,14 +143,15 @@ def begun(files: Sequence[Beside], folder: Path) -> FlowRecord:
     return FlowRecord(replace(case, holdout=holdout, beside=tuple(files[1:])))
 
 
-def looked_at(inputs: Inputs, record: FlowRecord, *, labels: bool) -> Examination:
-    """Return what is told of labels, and of rows to somebody who knows all others, as `examine` finds it out."""
+def looked_at(inputs: Inputs, record: FlowRecord, *, labels: bool = False) -> Examination:
+    """Return what is told of rows to somebody who knows all others, and of labels, as `examine` finds it out."""
     one, inputs = FlowRecord(record.facts.case), replace(inputs, holdout=None)
     one.facts = record.facts
     with SideSearches(inputs, one) as searches:
         if labels:
             note_label_told(inputs, one)
-        searches.look()
+        if inputs.apart is None or len(inputs.apart) > 1:  # of a single row nothing is found out
+            searches.look()
     return one.examination()
 
 
@@ -214,7 +215,7 @@ def compute(
     warnings.simplefilter("ignore")
     people, start = people_of(table, path, seed), time.process_time()
     mine, others, those = changed(change, number, seed)
-    first = ROWS + number
+    first, labels = ROWS + number, model in FORESTS and number == CHANGES[1][1] and advice == ADVICE[0]
     if advice == "other people":
         those, others, first = mine, np.arange(first, first + ROWS), first + ROWS
     more = {"min_samples_leaf": 20} if advice == "leaf 20" else {}
@@ -222,7 +223,8 @@ def compute(
     result: dict[str, Plain] = {}
     with tempfile.TemporaryDirectory() as name, threadpool_limits(1):
         folder = Path(name)
-        pd.concat([people.iloc[first : first + STRANGERS]] * TIMES).to_csv(folder / "strangers.csv", index=False)
+        strangers = people[~people.duplicated()].loc[first:][:STRANGERS]  # who equal nobody before them
+        pd.concat([strangers] * TIMES).to_csv(folder / "strangers.csv", index=False)
         new = written(model_of(model, table, seed, **more), people, mine, folder / "with.joblib", level)
         old = written(model_of(model, table, again, **more), people, others, folder / "without.joblib")
         for end, files in (("alone", [new]), ("both", [new, old])):
@@ -230,7 +232,7 @@ def compute(
             try:
                 found = opened(files, those, record)
                 _, inputs = next(each_apart(found), ("", found.inputs))
-                result |= told_of(looked_at(inputs, record, labels=model in FORESTS), end) | by_difference(inputs)
+                result |= told_of(looked_at(inputs, record, labels=labels), end) | by_difference(inputs)
                 with suppress(NotCoveredError):  # draws that are not known
                     result |= members(inputs, end)
             except (DraftError, ValueError) as error:
@@ -253,7 +255,7 @@ def compute_set(table: str, path: Path | str, files: str, seed: int) -> dict[str
         ]
         for one in (*([file] for file in written_files), written_files):
             record = begun(one, folder)
-            found.append(looked_at(opened(one, everyone[:0], record).inputs, record, labels=False))
+            found.append(looked_at(opened(one, everyone[:0], record).inputs, record))
     failed = [any(rule_of(id_).check(one, policy.rules[id_]).result == "failed" for id_ in RULES) for one in found]
     told = [one.informed.told_rows for one in found[:-1] if one.informed is not None]
     alone = {"whole alone": float(np.mean(told)), "files that fail alone": sum(failed[:-1])}
@@ -283,8 +285,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def command(a: argparse.Namespace) -> None:
     """Print means over seeds, of all tables and of each, and why some files are not covered."""
     paths = {name: a.datasets / f"{file}.csv" if file else None for name, (file, _) in TABLES.items()}
-    changes = dict.fromkeys(FORESTS, CHANGES[:3]) | dict.fromkeys(REMOVED, CHANGES)
-    changes |= dict.fromkeys(BOOSTERS, CHANGES[1:2])
+    changes = {one: CHANGES if one in REMOVED else CHANGES[:3] for one in FORESTS}
+    changes |= {one: CHANGES[1:2] for one in BOOSTERS}
     asked = [(one, *change, ADVICE[0]) for one, some in changes.items() for change in some]
     if a.part == "advice":
         asked = [(one, *CHANGES[1], advice) for one in ADVISED for advice in ADVICE]
@@ -292,8 +294,8 @@ def command(a: argparse.Namespace) -> None:
         {"model": one, "change": change, "number": number, "advice": advice} for one, change, number, advice in asked
     ]
     cases = [{"files": one} for one in SETS] if a.part == "sets" else cases
-    every = product(LARGE if a.part == "advice" else TABLES, cases, a.seeds)
-    cells = [{"table": table, "path": table, **case, "seed": seed} for table, case, seed in every]
+    every = product(a.seeds, LARGE if a.part == "advice" else TABLES, cases)
+    cells = [{"table": table, "path": table, **case, "seed": seed} for seed, table, case in every]
     computed = compute_set if a.part == "sets" else compute
     rows = rows_of(Study(f"versions-{a.part}", computed, cells, {"path": paths}), a)
     names = list(cases[0])
