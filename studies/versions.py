@@ -89,6 +89,7 @@ REMOVED, ADVISED = SHOWN[:2], (*SHOWN[:2], "defaults")
 SMALL, SETS = "10 x depth 3", ("10 forests", "5 folds", "2 sites", "5 sites")
 RULES = ("determined-rows", "given-all-other-rows")
 ROWS, SECONDS = 300, 120.0
+GROUP = "not in without.joblib"
 STRANGERS, TIMES = 90, 9
 """Rows that nothing was fitted to, and how often they are given: a holdout takes twice as many rows as there are."""
 
@@ -128,7 +129,7 @@ def opened(files: Sequence[Beside], those: IntArray, record: FlowRecord) -> Seve
     """Return all files of a case as one; of a single one, with those of its people who are looked at."""
     case = record.facts.case
     if len(files) == 1:
-        return Several(complete(open_files(case, None, record), case, record), {"": those})
+        return Several(complete(open_files(case, None, record), case, record), {"": those}, labels_differ=False)
     found = several(case, None, record)
     if len(record.facts.files) < len(files):
         raise NotCoveredError("fewer files are put together")
@@ -230,7 +231,7 @@ def compute(
             record = begun(files, folder)
             try:
                 found = opened(files, those, record)
-                _, inputs = next(each_apart(found), ("", found.inputs))
+                inputs = dict(each_apart(found)).get("" if end == "alone" else GROUP, found.inputs)
                 result |= by_difference(inputs)
                 if five:  # the rest of it takes most of the time
                     labels = model in FORESTS and advice == ADVICE[0]
