@@ -37,6 +37,7 @@ from studies import (
     startup,
     timberstrike,
     verdicts,
+    versions,
     what_decides,
 )
 from studies.fuzz import run as fuzz
@@ -79,6 +80,7 @@ STUDIES: Mapping[str, tuple[ModuleType, str]] = {
         "what files tell of columns that a policy would name, of members and others",
     ),
     "membership": (membership, "how well files tell their people from others, beside held-out rows and shadow models"),
+    "versions": (versions, "what versions, folds and other files of the same people tell together"),
     "population-attack": (
         population_attack,
         "hardened files that pass, attacked by somebody with other people's rows",

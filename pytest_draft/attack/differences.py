@@ -17,6 +17,9 @@ from pytest_draft.artifact.forest import Tree
 from pytest_draft.artifact.forest.nodes import ForestNodes, levels
 from pytest_draft.artifact.forest.together import ForestOfSeveral
 
+_PRIME = np.uint64(2**61 - 1)
+"""By this, numbers such as 0.5, whose last bits are all 0, have others: else products lose the bits of their keys."""
+
 
 def told_by_difference(forest: ForestOfSeveral, rows: Rows) -> FloatArray:
     """Return the label, or target, of each row that some difference is of, shape (n_rows,); NaN where none is.
@@ -60,7 +63,7 @@ def _boxes(tree: Tree, keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
             bounds[child] = bounds[inner]
             bounds[child, side, column] = np.minimum(bounds[child, side, column], bound)
     bits = np.ascontiguousarray(bounds.reshape(tree.n_nodes, -1) + 0.0).view(np.uint64)
-    box: NDArray[np.uint64] = bits @ keys.reshape(-1)
+    box: NDArray[np.uint64] = (bits % _PRIME) @ keys.reshape(-1)
     return box
 
 

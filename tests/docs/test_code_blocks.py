@@ -53,6 +53,7 @@ RUN_BELOW = {
     "how-to/registry": {"bash": 1, "toml": 1, "yaml": 1},
     "how-to/training-data": {"sh": 4, "python": 2},
     "how-to/trees-and-rule-lists": {"toml": 1},
+    "how-to/versions": {"python": 1, "sh": 1},
     "README": {"bash": 2},
 }
 """How many blocks of each language the tests below, and those of the tutorial and the action, are about."""
@@ -226,6 +227,19 @@ def test_a_model_is_hardened_as_it_stands(released, blocks, monkeypatch, capsys)
     (released.path / "hardened.joblib").unlink()
     exec(in_memory, {"model": joblib.load("model.joblib"), "X": table.drop(columns="income")})
     assert joblib.load("hardened.joblib").estimators_[0].tree_.impurity.tolist() == [0, 0, 0]
+
+
+def test_an_update_is_judged_as_it_stands(pytester, blocks, monkeypatch):
+    monkeypatch.chdir(pytester.path)
+    (training,) = blocks("how-to/versions", "python")
+    exec(training, {})
+    (command,) = blocks("how-to/versions", "sh")
+    words = shlex.split(command)[1:]
+    pytester.runpytest_inprocess(*words[: words.index("--draft-with")]).assert_outcomes(passed=9)
+    result = pytester.runpytest_inprocess(*words)
+    result.assert_outcomes(failed=1, passed=8)
+    (said, *_) = blocks("how-to/versions", "console")
+    assert said.strip() in result.stdout.str()
 
 
 def test_the_rule_list_is_judged_as_it_stands(released, blocks):
