@@ -172,7 +172,10 @@ def by_difference(inputs: Inputs) -> dict[str, Plain]:
     model, data = inputs.forest, inputs.data
     if not isinstance(model, ForestOfSeveral) or not model.searched or data is None or inputs.apart is None:
         return {}
-    said, truth = told_by_difference(model, data.rows)[inputs.apart], truth_of(model, data)[inputs.apart]
+    said, truth = (
+        told_by_difference(model, data.rows, TimeBox(SECONDS))[inputs.apart],
+        truth_of(model, data)[inputs.apart],
+    )
     claimed = ~np.isnan(said)
     wrong = np.abs(said - truth)[claimed] > (rounding_of(truth) if model.classes is None else 0.0)
     return {"difference": float(claimed.mean()), "claims": int(claimed.sum()), "wrong": int(wrong.sum())}

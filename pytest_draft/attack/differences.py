@@ -16,12 +16,13 @@ from pytest_draft.arrays import FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Tree
 from pytest_draft.artifact.forest.nodes import ForestNodes, levels
 from pytest_draft.artifact.forest.together import ForestOfSeveral
+from pytest_draft.timebox import TimeBox
 
 _PRIME = np.uint64(2**61 - 1)
 """By this, numbers such as 0.5, whose last bits are all 0, have others: else products lose the bits of their keys."""
 
 
-def told_by_difference(forest: ForestOfSeveral, rows: Rows) -> FloatArray:
+def told_by_difference(forest: ForestOfSeveral, rows: Rows, timebox: TimeBox) -> FloatArray:
     """Return the label, or target, of each row that some difference is of, shape (n_rows,); NaN where none is.
 
     Of files that drew rows for each tree nothing is said, nor of nodes where some were added, and others removed.
@@ -30,6 +31,10 @@ def told_by_difference(forest: ForestOfSeveral, rows: Rows) -> FloatArray:
     ----------
     rows : ndarray of float32, shape (n_rows, n_columns)
         Of all people.
+
+    Raises
+    ------
+    OutOfTimeError
     """
     found, nodes, trees = np.full(len(rows), np.nan), ForestNodes.of(forest.trees), forest.trees
     keys = np.random.default_rng(0).integers(1, 2**63, (2, forest.n_features), dtype=np.uint64)
@@ -46,6 +51,7 @@ def told_by_difference(forest: ForestOfSeveral, rows: Rows) -> FloatArray:
         difference, more = total[here] - total[there], number[here] - number[there]
         alike = (difference == more[:, None]).any(axis=1) if by_class else more == 1
         for at in np.flatnonzero((more > 0) & alike):
+            timebox.require()
             node = int(here[at])
             if not len(_inside(nodes, parent, node, rows, only_there)):
                 inside = _inside(nodes, parent, node, rows, only_here)

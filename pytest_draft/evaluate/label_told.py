@@ -88,7 +88,7 @@ def label_told(
     guesses, certain = guesses_of(model, rows), None
     by_difference = np.full(len(truth), np.nan)
     if isinstance(model, ForestOfSeveral):
-        by_difference = told_by_difference(model, data.rows)[looked_at]
+        by_difference = told_by_difference(model, data.rows, timebox)[looked_at]
         guesses[_DIFFERENCE] = np.where(np.isnan(by_difference), guesses[ANSWER], by_difference)
     if of_labels and (allowed := possible_classes(model, rows, times, data.n_rows, timebox)) is not None:
         contradicted |= not allowed[np.arange(len(labels)), labels].all()

@@ -70,7 +70,7 @@ def several(case: Case, given: object, record: FlowRecord) -> Several:
     Raises
     ------
     DraftError
-        Where fewer than two different files can be put together, or something of them cannot be read.
+        Where none of them tells how many rows its leaves hold, or something of them cannot be read.
     """
     whole, files, opened = record.facts, list[_File](), None
     left = [Beside(case.artifact, case.data, case.place), *case.beside]
@@ -180,7 +180,8 @@ def _groups(names: Sequence[str], people: United) -> dict[str, IntArray]:
         absent = [name for name, there in zip(names, theirs, strict=True) if not there]
         said = [f"not in {listed(sorted(absent))}"] * bool(absent)
         said += [f"other in {listed(sorted(changed))}"] * bool(changed)
-        found[" and ".join(said)] = those
+        whose = " and ".join(said)  # which names some of many files, so that it can be the same
+        found[whose] = np.sort(np.append(found.get(whose, those[:0]), those))
     return found if len(found) <= _MOST_GROUPS else {"not alike in all files": np.flatnonzero(partly)}
 
 

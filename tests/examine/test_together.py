@@ -31,6 +31,7 @@ from pytest_draft.hardening.model import hardened
 from pytest_draft.policy.enough import Enough
 from pytest_draft.policy.policy import Policy, default_policy
 from pytest_draft.policy.verdict import check_rule, judge
+from pytest_draft.timebox import TimeBox
 from studies.judging import GRAVITY
 
 INFORMED = "given-all-other-rows"
@@ -143,7 +144,7 @@ def two_versions(folder, seed):
 @pytest.mark.parametrize("seed", range(100))
 def test_whatever_is_told_by_difference_is_true(tmp_path, seed):
     forest, rows, changed, truth = two_versions(tmp_path, seed)
-    found = told_by_difference(forest, rows)
+    found = told_by_difference(forest, rows, TimeBox(60.0))
     is_told = np.flatnonzero(~np.isnan(found))
     assert set(is_told) <= set(changed)
     assert found[is_told] == pytest.approx(truth[is_told], abs=1e-6)
