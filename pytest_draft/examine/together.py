@@ -93,6 +93,9 @@ def several(case: Case, given: object, record: FlowRecord) -> Several:
     first = files[0]
     files.sort(key=lambda one: (one.artifact.sha256, one.name))  # in whichever order they were given
     people, searched = united([one.known for one in files]), all(one.searched for one in files)
+    if not searched:  # whose sums tell classes only to who knows all other rows
+        no_labels = np.zeros(people.data.n_rows, dtype=np.int64)
+        people = replace(people, classes=None, data=replace(people.data, labels=no_labels))
     model = together(
         [
             Part(one.forest, one.times, people.rows[k], people.columns[k], people.codes[k])
@@ -100,7 +103,7 @@ def several(case: Case, given: object, record: FlowRecord) -> Several:
         ],
         people.data.n_rows,
         people.data.columns,
-        people.classes if searched else None,  # whose sums tell classes only to who knows all other rows
+        people.classes,
         searched=searched,
     )
     encoder = first.artifact.encoder if people.data.columns == first.known.data.columns else None

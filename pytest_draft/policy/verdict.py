@@ -35,6 +35,11 @@ from pytest_draft.policy.waiver import Waiver
 _OF_FEW = ("given-all-other-rows", "label-told")
 """Rules that also say when it is not known what is told of people who are not in all files."""
 
+_INSTEAD = (
+    "release fewer files of the same people, or train with bootstrap=True and larger leaves (start with "
+    "min_samples_leaf=20), and judge all of them together again; to take back a file that is out does not help"
+)
+
 _GRAVEST: tuple[CheckResult, ...] = ("failed", "inconclusive", "passed", "not applicable")
 
 
@@ -161,7 +166,8 @@ def _with_others(check: Check, examination: Examination, policy: Policy, compare
             sentence, of = one.sentence, f", of the people {whose}" if whose else ""
             if whose and one.result == "failed" and (together.apart[whose].data.rows or 0) < LEAST_ROWS:
                 sentence = "more is told of these few people than the policy allows"
-            return replace(one, sentence=f"{said}{of}: {sentence}")
+            instead = replace(one, remedy=_INSTEAD, commands=()) if one.result == "failed" else one
+            return replace(instead, sentence=f"{said}{of}: {sentence}")
     also = f"; so it is {said}" if check.result == found[""].result == "passed" else ""
     return replace(check, sentence=check.sentence + also)
 
