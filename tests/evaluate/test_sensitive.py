@@ -101,7 +101,7 @@ def test_numbers_count_where_they_are_near_and_no_seeds_are_needed(found):
     assert one.told.certain is None
 
 
-@pytest.mark.nightly(quick=1)
+@pytest.mark.nightly
 def test_a_raw_column_is_one_whatever_transformers_make_of_it(found):
     rows, labels = people()
     rows["town"] = rows.town.map(dict(enumerate(["Bern", "Rome", "Oslo", "Kiel", "Lyon"])))
