@@ -319,11 +319,15 @@ def one_line_error():
 
 @pytest.fixture
 def without_times(examined_anew):
-    """Return a function that gives a report without the seconds in it; what is compared by it is found out anew."""
+    """Return a function that gives a report without its seconds, its date and the evidence, which tells both.
+
+    What is compared by it is found out anew.
+    """
 
     def stripped(value: object) -> object:
         if isinstance(value, dict):
-            return {k: stripped(v) for k, v in value.items() if not k.endswith("seconds")}
+            timed = {k for k in value if k.endswith("seconds")} | {"judged_at", "evidence"}
+            return {k: stripped(v) for k, v in value.items() if k not in timed}
         if isinstance(value, list):
             return [stripped(entry) for entry in value]
         return value
