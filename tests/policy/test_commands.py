@@ -20,7 +20,7 @@ from pytest_draft.policy.policy import Policy, read_policy
 from pytest_draft.policy.remedies import Command, commands, told
 from pytest_draft.policy.verdict import judge
 
-POLICY = Policy("ours", "by hand", {"reconstruction-error": {"max_error": 1.0}})
+POLICY = Policy("ours", "by hand", {"reconstruction-error": {"max_error": 0.1}})
 
 
 @pytest.fixture
