@@ -66,7 +66,7 @@ def small(**parameters) -> RandomForestClassifier:
 def test_counts_are_only_called_the_training_datas_where_these_explain_them(checks):
     lead = "the file stores the number of rows of each class at every node of 5 trees"
     assert checks(small())["counts-published"].sentence == f"{lead}; your table agrees with it"
-    other = checks(small(), people(1))["counts-published"]
+    other = checks(small(), people(1), seconds=60.0, full=True)["counts-published"]
     assert (other.result, other.sentence) == ("failed", f"{lead}; your table contradicts it")
     for unchecked in (checks(small(), data=False), checks(small(), people(0, 19))):
         assert unchecked["counts-published"].sentence.startswith(lead)
@@ -102,7 +102,7 @@ def test_made_up_counts_are_not_said_to_be_exact_or_true(checks, change, bootstr
 
 @pytest.mark.nightly
 def test_a_mismatch_is_not_put_down_to_what_the_file_stores(checks):
-    found = checks(small(), people(1))
+    found = checks(small(), people(1), seconds=60.0, full=True)
     assert found["training-data-mismatch"].result == "failed"
     assert found["training-data-mismatch"].cause is None
     assert checks(small())["reconstruction-error"].cause is not None
