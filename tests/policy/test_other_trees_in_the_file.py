@@ -31,7 +31,7 @@ WHY = "the file holds 2 fitted trees that are no part of the model and were not 
 @pytest.fixture(scope="module")
 def rows():
     random = np.random.default_rng(5)
-    columns = random.integers(0, 2, (N_ROWS, 6))
+    columns = random.integers(0, 2, (N_ROWS, 8))
     return columns, (columns[:, 0] + random.integers(0, 2, N_ROWS) > 0).astype(int)
 
 
