@@ -118,7 +118,7 @@ def test_an_encoded_table_tells_nothing_of_one_person(project, nothing_of_one_pe
     table.insert(2, "town", (planted()["town"] == TEXTS["category of one person"]).astype(int))
     project.train(MODELS[model](), table)
     project.write("ours.toml", POLICY if policy == "ours" else 'bounds = "coarse"\n' + POLICY)
-    result = project.judge("other.joblib", "--draft-policy=ours.toml", *LOUD, data="other.csv")
+    result = project.judge("other.joblib", "--draft-policy=ours.toml", "--draft-full", *LOUD, data="other.csv")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     told = project.result()
     granted = told["domain"]["granted_to_adversary"]

@@ -34,7 +34,7 @@ def test_the_result_shows_metrics_and_verdict_when_a_test_asks_for_it(project):
         "    assert draft_result.examination.solver_status == 'unique'\n"
         "    failed = {check.rule for check in draft_result.checks if check.result == 'failed'}\n"
         "    of_attack = {'reconstruction-error', 'perfect-rows', 'determined-rows', 'given-all-other-rows'}\n"
-        "    assert failed == {*of_attack, 'counts-published'}\n",
+        "    assert failed == {*of_attack, 'label-told', 'membership', 'counts-published'}\n",
     )
     project.run().assert_outcomes(passed=1)
 
@@ -105,6 +105,7 @@ def test_data_can_come_from_a_projects_own_fixture(project, data):
         "rows": 40,
         "columns": 8,
         "unused_columns": [],
+        "record_share": 1.0,
     }
 
 
@@ -182,6 +183,7 @@ def test_the_attack_never_sees_the_truth_when_a_domain_is_given(project, forest)
             f"--draft-forest={forest}.joblib",
             f"--draft-data={data}",
             "--draft-domain=domain.toml",
+            "--draft-full",  # strangers' rows are attacked all the same
             "test_own.py",
         )
         assert result.parseoutcomes()["passed"] >= 1
