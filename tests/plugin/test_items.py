@@ -132,7 +132,7 @@ def test_a_run_that_leaves_out_checks_passes_only_where_the_ini_file_allows_it(
     result.assert_outcomes(**outcomes)
     report = project.report()
     assert f"shallow.joblib::{not_run}[artifact]" in report["not_run"]
-    assert len(report["not_run"]) == outcomes.get("deselected", 8)
+    assert len(report["not_run"]) == outcomes.get("deselected", 9)
     assert report["verdict"] == report["results"][0]["verdict"] == "inconclusive"
     so = "this run cannot pass (exit status 1; while you work, set draft_allow_not_run = true in the ini file, *"
     so = "the run is inconclusive (exit status 0)" if allowed else so
