@@ -34,7 +34,8 @@ assert len(judge(examination, default_policy())) > 3
 """
 
 REPORTED = """
-from importlib import import_module
+from pathlib import Path
+from pytest_draft.plugin.summary import _rendered
 from pytest_draft.report.canonical import with_hash
 from pytest_draft.report.document import document, merged
 from pytest_draft.report.result import result_of
@@ -43,7 +44,7 @@ for check in result["checks"]:
     check["item"] = "model.joblib::" + check["rule"]
 report = with_hash(document(merged([result]), [], "1"))
 for name in {types}:
-    assert import_module("pytest_draft.report." + name).render(report)
+    assert _rendered(name, Path("report"), report)
 """
 
 COLLECTED = """
@@ -66,7 +67,7 @@ def imported(script: str) -> list[str]:
     [
         READ,
         READ + JUDGED,
-        READ + JUDGED + REPORTED.format(types=["json_report" if name == "json" else name for name in REPORT_TYPES]),
+        READ + JUDGED + REPORTED.format(types=list(REPORT_TYPES)),
         READ + COLLECTED,
     ],
     ids=["reading", "judging", "reporting", "collecting"],
