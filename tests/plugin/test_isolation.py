@@ -147,7 +147,7 @@ def test_an_examination_that_ends_without_an_answer_is_inconclusive(inconclusive
 def test_the_next_forest_is_judged_after_one_that_was_killed(project, at_stage):
     at_stage("reconstruct", "if len(arguments[0].counts) == 20: os._exit(3)")
     outcomes = project.judge("*a*.joblib").parseoutcomes()
-    assert (outcomes["failed"], outcomes["inconclusive"], outcomes["passed"]) == (5, 3, 12)
+    assert (outcomes["failed"], outcomes["inconclusive"], outcomes["passed"]) == (8, 4, 13)
     statuses = {r["artifact"]["path"]: r["solver_status"] for r in project.report()["results"]}
     assert statuses.pop("leaking.joblib") == "no answer"
     assert set(statuses.values()) <= {"unique", "consistent"}
@@ -322,7 +322,7 @@ def test_nothing_waits_any_more_when_a_session_has_ended(project):
 def test_one_process_examines_one_forest_after_another(project, in_child, tmp_path):
     starts = tmp_path / "starts"
     in_child(f"open({str(starts)!r}, 'a').write('.')")
-    project.judge("*a*.joblib").assert_outcomes(failed=8, passed=12)
+    project.judge("*a*.joblib").assert_outcomes(failed=10, passed=13)
     assert starts.read_text() == "."
 
 
@@ -433,5 +433,5 @@ def test_a_forest_is_examined_once_when_two_processes_share_its_checks(project, 
         f"    open({str(starts)!r}, 'a').write('.')\n"
     )
     run = project.run_apart("--draft-forest=shallow.joblib", "--draft-data=train.csv", "-n2")
-    run.assert_outcomes(passed=7)
+    run.assert_outcomes(passed=8)
     assert starts.read_text() == ".."  # one that the controller has look at the labels, and one that examines
