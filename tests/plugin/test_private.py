@@ -89,7 +89,7 @@ def noisy(project, rows):
 @pytest.mark.nightly
 def test_a_large_epsilon_does_not_save_a_forest(noisy, project):
     result = noisy()
-    result.assert_outcomes(failed=2, passed=5, skipped=2)
+    result.assert_outcomes(failed=2, passed=5, skipped=3)
     judged = project.result()
     assert judged["artifact"]["privacy"]["epsilon"] == 200.0
     assert judged["metrics"]["reconstruction_error"] < 0.1
@@ -100,10 +100,10 @@ def test_a_large_epsilon_does_not_save_a_forest(noisy, project):
 
 @pytest.mark.nightly
 def test_strong_noise_hides_the_rows_and_passes(noisy, project):
-    noisy(epsilon=0.5).assert_outcomes(passed=7, skipped=2)
+    noisy(epsilon=0.5).assert_outcomes(passed=7, skipped=3)
     judged = project.result()
     left_out = {check["rule"] for check in judged["checks"] if check["result"] == "not applicable"}
-    assert left_out == {"determined-rows", "given-all-other-rows"}
+    assert left_out == {"determined-rows", "given-all-other-rows", "membership"}
     assert judged["reasons"] == []
     assert judged["metrics"]["reconstruction_error"] > 0.2
 
@@ -112,7 +112,7 @@ def test_strong_noise_hides_the_rows_and_passes(noisy, project):
 def test_other_peoples_rows_are_no_pass(noisy, project, rows):
     release(rows, project.path / "noisy.joblib", epsilon=200.0)
     run = project.judge("noisy.joblib", "--draft-target=label", data="strangers.csv")
-    assert run.parseoutcomes() == {"inconclusive": 2, "passed": 5, "skipped": 2}
+    assert run.parseoutcomes() == {"inconclusive": 2, "passed": 5, "skipped": 3}
     judged = project.result()
     assert judged["verdict"] == "inconclusive"
     assert "hardly trained on these rows" in judged["reasons"][0]
@@ -120,7 +120,7 @@ def test_other_peoples_rows_are_no_pass(noisy, project, rows):
 
 @pytest.mark.nightly
 def test_the_number_of_rows_can_be_unknown(noisy, project):
-    noisy("--draft-adversary=artifact+n-unknown").assert_outcomes(failed=2, passed=5, skipped=2)
+    noisy("--draft-adversary=artifact+n-unknown").assert_outcomes(failed=2, passed=5, skipped=3)
     judged = project.result()
     assert "number of training rows" not in judged["domain"]["granted_to_adversary"]
     assert abs((judged["metrics"]["rebuilt_rows"] or 40) - 40) <= 2
@@ -129,15 +129,15 @@ def test_the_number_of_rows_can_be_unknown(noisy, project):
 
 @pytest.mark.nightly
 def test_known_columns_and_rows_are_left_out_of_the_figures(noisy, project):
-    # the search stops short; who knows the rows alone determines them all
-    noisy("--draft-adversary=artifact+columns:c1,c4+rows:25%").assert_outcomes(failed=3, passed=5, skipped=1)
+    # the search stops short, and of noise nothing follows for certain
+    noisy("--draft-adversary=artifact+columns:c1,c4+rows:25%").assert_outcomes(failed=2, passed=5, skipped=3)
     metrics = project.result()["metrics"]
     assert (metrics["n_rows"], metrics["known_rows"], metrics["known_attributes"]) == (30, 10, 2)
 
 
 @pytest.mark.nightly
 def test_an_informed_adversary_scores_every_candidate(noisy, project):
-    noisy("--draft-adversary=artifact+informed").assert_outcomes(failed=3, passed=5, skipped=1)
+    noisy("--draft-adversary=artifact+informed").assert_outcomes(failed=3, passed=5, skipped=2)
     judged = project.result()
     assert judged["reasons"] == []
     metrics = judged["metrics"]
@@ -155,7 +155,7 @@ def test_exact_counts_behind_a_declared_epsilon_are_attacked_as_such(noisy, proj
 
 @pytest.mark.nightly
 def test_counts_that_were_clipped_after_the_noise_are_no_pass(noisy, project):
-    assert noisy(epsilon=0.5, clipped=True).parseoutcomes() == {"inconclusive": 2, "passed": 5, "skipped": 2}
+    assert noisy(epsilon=0.5, clipped=True).parseoutcomes() == {"inconclusive": 2, "passed": 5, "skipped": 3}
     judged = project.result()
     assert judged["verdict"] == "inconclusive"
     assert "more than the declared noise makes" in judged["reasons"][0]
@@ -164,7 +164,7 @@ def test_counts_that_were_clipped_after_the_noise_are_no_pass(noisy, project):
 @pytest.mark.nightly
 def test_more_rows_than_are_looked_for_are_said(noisy, project):
     run = noisy("--draft-adversary=artifact+n-unknown", LITTLE, epsilon=0.05)
-    assert run.parseoutcomes() == {"inconclusive": 2, "passed": 5, "skipped": 2}
+    assert run.parseoutcomes() == {"inconclusive": 2, "passed": 5, "skipped": 3}
     judged = project.result()
     assert judged["verdict"] == "inconclusive"
     assert "training rows, and where their number is unknown at most 400 are looked for" in judged["reasons"][0]
@@ -219,7 +219,7 @@ def labels(project, monkeypatch):
 def test_labels_are_attacked_and_never_pass_while_their_seeds_are_in_the_file(labels, project, rows):
     rows.assign(label=(rows["label"] == "yes").astype(int)).to_csv(project.path / "coded.csv", index=False)
     result = project.judge(labels, "--draft-target=label", data="coded.csv")
-    assert result.parseoutcomes()["inconclusive"] == 4
+    assert result.parseoutcomes()["inconclusive"] == 5
     judged = project.result()
     assert judged["verdict"] == "inconclusive"
     assert judged["artifact"]["privacy"]["mechanism"] == "permute-and-flip"
@@ -244,5 +244,5 @@ def test_an_attack_on_labels_that_was_cut_short_has_not_converged(labels, projec
 def test_side_knowledge_of_a_forest_with_labels_is_not_covered(labels, project, rows):
     rows.assign(label=(rows["label"] == "yes").astype(int)).to_csv(project.path / "coded.csv", index=False)
     arguments = ("--draft-target=label", "--draft-adversary=artifact+rows:3")
-    assert project.judge(labels, *arguments, data="coded.csv").parseoutcomes()["inconclusive"] == 4
+    assert project.judge(labels, *arguments, data="coded.csv").parseoutcomes()["inconclusive"] == 5
     assert "releases labels only is not covered yet" in project.result()["reasons"][0]
