@@ -53,7 +53,7 @@ def test_a_usage_error_is_one_when_there_would_be_two_processes(project):
 def test_the_demo_fails_one_forest_and_passes_the_other(project):
     result = project.run("--draft-demo")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.assert_outcomes(failed=4, passed=10)
+    result.assert_outcomes(failed=4, passed=11)
     result.stdout.fnmatch_lines(
         [
             "default.joblib *FAILED",
