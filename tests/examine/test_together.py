@@ -228,7 +228,8 @@ def test_targets_of_few_people_who_were_added_are_told_exactly(written, added):
         check = judge(found, POLICY)[1]
         assert (check.rule, check.result) == ("label-told", "failed")
         assert "of the people not in model1.joblib" in check.sentence
-    assert any(note.startswith(f"{added} people are not in model1.joblib") for note in found.notes)
+    who = "1 person is" if added == 1 else f"{added} people are"
+    assert any(note.startswith(f"{who} not in model1.joblib") for note in found.notes)
 
 
 def small(seed=0):
