@@ -68,7 +68,7 @@ def test_who_does_all_that_the_tutorial_says_gets_the_verdicts_that_it_shows(rea
         elif language == "text":
             shown, found = text.splitlines()[1], reader.judged()
             verdict, here = shown.split()[-1], found.split()[-1]
-            if CLOCK.search(reader.ended.stdout):
+            if CLOCK.search(reader.ended.stdout) or verdict == "passed":  # what a pass needs no attack for is cut short
                 assert found.split()[3:5] == shown.split()[3:5]  # what other rows like these and random guesses get
             else:
                 assert found == shown
