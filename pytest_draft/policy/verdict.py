@@ -156,7 +156,12 @@ def _with_others(check: Check, examination: Examination, policy: Policy, compare
     names = (one.place or PurePath(one.artifact).name for one in examination.others)
     said, together = f"together with {listed(list(names))}", examination.together
     if together is None:
-        return Check(check.rule, check.adversary, "inconclusive", f"{said}: what they tell was not found out")
+        return Check(
+            check.rule,
+            check.adversary,
+            "inconclusive",
+            f"{said}: not looked at, as the file fails alone, or the run ended before",
+        )
     found = {"": _checked(together, policy, check.rule, compared)}
     if found[""].result == "passed" and together.doubts:  # of files that are left out, and of whose row is whose
         found[""] = replace(found[""], result="inconclusive", sentence="; ".join(together.doubts))
