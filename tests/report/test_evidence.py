@@ -54,6 +54,8 @@ def made_up() -> dict:
     result["membership"] = {"everyone": {"auc": share, "found": share}, "proved_in": 3, "proved_out": 2}
     result["membership"] |= {"rows": 9, "of_rows": 9, "strangers": 8, "most_exposed": 0.25, "unique": None}
     result["membership"] |= {"others": "left out of refits"}
+    given_others = {"given_all_other_rows": {"told_rows": 0.25}}
+    result["together"] = {"people": 300, "reasons": ["rows of others"], "told": [given_others]}
     result["policy"]["sha256"] = "f" * 64
     result["memory_cap"] = 4_000
     result["slices"] = [{"name": "men", "rows": 20, "perfect_rows": 3, "perfect_share": 0.15}]
