@@ -28,9 +28,6 @@ from pytest_draft.examine.record import FlowRecord
 from pytest_draft.facts.case import Beside, Case
 from pytest_draft.knowledge import Knowledge, known_occurrences, knows_occurrences
 
-_MOST_GROUPS = 12
-"""More groups of people who are not in all files are one."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _File:
@@ -183,9 +180,9 @@ def _groups(names: Sequence[str], people: United) -> dict[str, IntArray]:
         absent = [name for name, there in zip(names, theirs, strict=True) if not there]
         said = [f"not in {listed(sorted(absent))}"] * bool(absent)
         said += [f"other in {listed(sorted(changed))}"] * bool(changed)
-        whose = " and ".join(said)  # which names some of many files, so that it can be the same
-        found[whose] = np.sort(np.append(found.get(whose, those[:0]), those))
-    return found if len(found) <= _MOST_GROUPS else {"not alike in all files": np.flatnonzero(partly)}
+        whose = " and ".join(said)  # of many files it names some, so that others can have the same name
+        found[f"{whose} ({len(found) + 1})" if whose in found else whose] = those
+    return found
 
 
 def each_apart(found: Several) -> Iterator[tuple[str, Inputs]]:

@@ -334,3 +334,23 @@ def test_a_copy_of_the_file_changes_no_verdict(written):
     twice = Case(**{**vars(case), "beside": (Beside(case.artifact, case.data),)})
     alone, again = (verdicts(one)[0] for one in (case, twice))
     assert [check.result for check in alone.values()] == [check.result for check in again.values()]
+
+
+@pytest.mark.parametrize("odd_one", ["added", "removed"])
+def test_many_versions_hide_nobody(written, odd_one):
+    """Each of fourteen versions has two ordinary people more; one has somebody whose label only the file tells."""
+    values = np.random.default_rng(7).integers(0, 8, (200, 6))
+    rows = pd.DataFrame(values, columns=[f"c{i}" for i in range(6)])
+    rows["label"] = (rows.c0 + rows.c1 > 7).astype(int)
+    odd = rows[(rows.c0 < 3) & (rows.c1 < 3)].iloc[:1].assign(label=1)
+    tables = [rows.iloc[: 150 + 2 * k] for k in range(14)]
+    with_odd = pd.concat([tables[-1], odd])
+    first = [with_odd, tables[-1]]
+    tables = [*(first if odd_one == "added" else first[::-1]), *tables[:-1]]
+    files = [(DecisionTreeClassifier(max_depth=3, random_state=0), table) for table in tables]
+    for few in (2, len(files)):
+        found, _ = examine(written(*files[:few], attack=False))
+        assert judge(found, POLICY)[1].result == "failed"
+    sizes = [one.data.rows for one in found.together.apart.values()]
+    assert sum(sizes) == found.together.data.rows - 150
+    assert sizes.count(1) == 1
