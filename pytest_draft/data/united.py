@@ -98,9 +98,9 @@ def united(tables: Sequence[Known]) -> United:
     for own, answer in zip(places, answers or (), strict=answers is not None):
         said[own] = answer
     numbers = answers is not None and classes is None
-    person = np.zeros(len(said), dtype=np.int64)
-    for own, codes_of in zip(places, _numbered(whose if tables[0].identifiers is not None else places), strict=True):
-        person[own] = codes_of
+    person, number = np.arange(len(said)), dict[Hashable, int]()
+    for own, ids in zip(places, whose, strict=True) if tables[0].identifiers is not None else ():
+        person[own] = [number.setdefault(one, len(number)) for one in ids]
     data = replace(
         tables[0].data,
         rows=table.rows,
@@ -253,12 +253,6 @@ def _shared(places: Sequence[Sequence[Hashable]]) -> int:
     return sum(map(len, places)) - len({place for own in places for place in own})
 
 
-def _numbered(keys: Sequence[Keys]) -> list[list[int]]:
-    """Return a number for each, equal ones the same."""
-    numbers: dict[Hashable, int] = {}
-    return [[numbers.setdefault(key, len(numbers)) for key in own] for own in keys]
-
-
 def _notes(tables: Sequence[Known], places: Sequence[Sequence[int]], differ: bool) -> tuple[str, ...]:
     """Return how people were matched, and how many are in which tables."""
     how = "their values" if tables[0].identifiers is None else "the column that says whose row is whose"
@@ -286,13 +280,12 @@ def _doubts(
     """Return why it is not sure whose rows are whose."""
     doubts = list[str]()
     if tables[0].identifiers is not None:
-        people = [{int(person[place]) for place in own} for own in places]
-        by_values = _shared(_places(values, values, answers))
-        if _shared([*map(list, people)]) < _ALIKE * by_values:
+        same_people = _shared([list(set(person[own].tolist())) for own in places])
+        if same_people < _ALIKE * _shared(_places(values, values, answers)):
             doubts.append(
                 "the column of --draft-id says of people with equal rows that they are different ones: correct it"
             )
-        elif _shared(places) < _ALIKE * _shared([*map(list, people)]):
+        elif _shared(places) < _ALIKE * same_people:
             doubts.append(
                 "most people who are in several tables have other values there, and are not judged as the same"
             )
