@@ -18,7 +18,7 @@ from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.forest.occurrences import lacks_seeds, occurrences
 from pytest_draft.attack.groups import Groups, KnownRows, group_by_occurrences, split_by_values
 from pytest_draft.attack.private.noisy_counts import NoisyProblem, build_noisy
-from pytest_draft.attack.rows.problem import indices_of
+from pytest_draft.attack.walk.problem import indices_of
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.errors import DataError, NotCoveredError, UsageError, one_line

@@ -27,10 +27,10 @@ from pytest_draft.attack.compiled_trees import leaves_of
 from pytest_draft.attack.fractions.problem import build_stripped
 from pytest_draft.attack.numeric.problem import is_numeric
 from pytest_draft.attack.numeric.states import states_of
-from pytest_draft.attack.rows.chain import GO_ON, RowChain
-from pytest_draft.attack.rows.mixture import NO_PRIOR
-from pytest_draft.attack.rows.problem import RowProblem, indices_of
-from pytest_draft.attack.rows.sweeps import JumpCandidates
+from pytest_draft.attack.walk.chain import GO_ON, RowChain
+from pytest_draft.attack.walk.mixture import NO_PRIOR
+from pytest_draft.attack.walk.problem import RowProblem, indices_of
+from pytest_draft.attack.walk.sweeps import JumpCandidates
 from pytest_draft.domain import Domain
 from pytest_draft.facts.ambiguity import Prior
 from pytest_draft.timebox import TimeBox

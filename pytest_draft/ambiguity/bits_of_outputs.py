@@ -18,9 +18,9 @@ from scipy.special import gammaln
 
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from pytest_draft.attack.compiled_trees import leaves_of, tests_of
-from pytest_draft.attack.rows.evidence import LeafModel, score
-from pytest_draft.attack.rows.mixture import SampledRows
-from pytest_draft.attack.rows.sweeps import Scratch, changes_of
+from pytest_draft.attack.evidence.evidence import LeafModel, score
+from pytest_draft.attack.walk.mixture import SampledRows
+from pytest_draft.attack.walk.sweeps import Scratch, changes_of
 
 MOST_MOVED = 30
 """Most rows that change between two vectors."""

@@ -17,7 +17,7 @@ from pytest_draft.artifact.forest.nodes import ForestNodes
 from pytest_draft.artifact.forest.observations import Answers, BoostedSums, ClassCounts, RowNumbers
 from pytest_draft.attack.boosted.staged import Stage, drawn_rows, missed
 from pytest_draft.attack.descent import leaf_positions, sent_down
-from pytest_draft.attack.fractions.likelihood import rows_drawn
+from pytest_draft.attack.evidence.answers import rows_drawn
 from pytest_draft.attack.informed.ends import Ends, possible_ends
 from pytest_draft.attack.informed.splits import Splits, all_splits, tested_ordered
 from pytest_draft.attack.numeric.extremes import Extremes

@@ -1,6 +1,6 @@
 """What the population alone says of rows: states of rows go in, `Population` (mixtures) or `RowKinds` (rows) comes out.
 
-A mixture of products over states, a latent class model (as in `pytest_draft.attack.rows.mixture`), is fitted by
+A mixture of products over states, a latent class model (as in `pytest_draft.attack.walk.mixture`), is fitted by
 expectation maximisation. Each row's prior is fitted to the rows of the other folds: it follows from other people's
 rows, and never the row itself.
 

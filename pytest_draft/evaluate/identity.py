@@ -19,10 +19,10 @@ from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.counts.exact import solve_exactly
 from pytest_draft.attack.counts.occupancy import LeafDraws
 from pytest_draft.attack.descent import leaf_positions
+from pytest_draft.attack.evidence.noise import CountNoise
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.observations import unexplained
-from pytest_draft.attack.private.noise import CountNoise
 from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.reconstruct import log_posterior
 from pytest_draft.attack.search import Search

@@ -11,14 +11,14 @@ from scipy.stats import binom
 
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.compiled_trees import Walks, tested_anywhere
+from pytest_draft.attack.evidence.labels import labels_log_posterior, parts_of, reveals
+from pytest_draft.attack.evidence.noise import CountNoise
 from pytest_draft.attack.groups import KnownRows, group_by_occurrences, split_by_values
 from pytest_draft.attack.private.informed import guess_alone, noisy_score
 from pytest_draft.attack.private.labels import rebuild_from_labels
-from pytest_draft.attack.private.leaf_labels import labels_log_posterior, parts_of, reveals
-from pytest_draft.attack.private.noise import CountNoise
 from pytest_draft.attack.private.noisy_counts import MOST_SLOTS, rebuild_from_noise, size_interval
-from pytest_draft.attack.rows.problem import indices_of
 from pytest_draft.attack.search import Search
+from pytest_draft.attack.walk.problem import indices_of
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import DataError, NotCoveredError
 from pytest_draft.evaluate.identity import entries_of, identify_noisy

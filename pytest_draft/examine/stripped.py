@@ -14,8 +14,8 @@ from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.forest.observations import Answers
 from pytest_draft.attack.fractions.problem import build_stripped, states_in
 from pytest_draft.attack.fractions.rebuild import rebuild_from_outputs
-from pytest_draft.attack.rows.problem import RowProblem, indices_of
 from pytest_draft.attack.search import Search
+from pytest_draft.attack.walk.problem import RowProblem, indices_of
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.evaluate.stripped_identity import identify_stripped, rows_at_leaves

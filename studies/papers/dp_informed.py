@@ -15,9 +15,9 @@ import numpy as np
 from pytest_draft.arrays import IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.descent import leaf_positions
+from pytest_draft.attack.evidence.noise import CountNoise
 from pytest_draft.attack.groups import Groups, KnownRows
 from pytest_draft.attack.private.informed import guess_alone, noisy_score
-from pytest_draft.attack.private.noise import CountNoise
 from pytest_draft.data.individuals import inliers
 from pytest_draft.domain import Domain
 from pytest_draft.timebox import TimeBox

@@ -17,10 +17,10 @@ from pytest_draft.ambiguity.counted import counted_by
 from pytest_draft.ambiguity.population import RowKinds, row_kinds
 from pytest_draft.ambiguity.sampled import ideal_of
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.fractions.likelihood import OutputEvidence, model_of
+from pytest_draft.attack.evidence.answers import OutputEvidence, model_of
+from pytest_draft.attack.evidence.evidence import LeafModel
 from pytest_draft.attack.fractions.problem import build_stripped
 from pytest_draft.attack.numeric.states import states_of
-from pytest_draft.attack.rows.evidence import LeafModel
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.hardening.model import hardened
 from pytest_draft.matching import encoded_weights, matched_distance, row_identities, unmatched

@@ -17,14 +17,14 @@ from pytest_draft.artifact.forest.observations import under
 from pytest_draft.attack.compiled_trees import Walks
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.enumeration import build
+from pytest_draft.attack.evidence.noise import CountNoise
 from pytest_draft.attack.groups import KnownRows, group_by_occurrences, split_by_values
 from pytest_draft.attack.large_domains.candidates import build_any
 from pytest_draft.attack.large_domains.regions import Regions
 from pytest_draft.attack.private.informed import KnownPopulation, noisy_score
 from pytest_draft.attack.private.labels import rebuild_from_labels
-from pytest_draft.attack.private.noise import CountNoise
-from pytest_draft.attack.rows.problem import indices_of
 from pytest_draft.attack.search import Search
+from pytest_draft.attack.walk.problem import indices_of
 from pytest_draft.data import training_data
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.errors import NotCoveredError

@@ -18,7 +18,7 @@ from pytest_draft.artifact import Forest, read
 from pytest_draft.artifact.forest.observations import under
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.enumeration import build
-from pytest_draft.attack.private.noise import CountNoise
+from pytest_draft.attack.evidence.noise import CountNoise
 from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.search import Search

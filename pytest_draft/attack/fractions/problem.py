@@ -9,11 +9,11 @@ import numpy as np
 
 from pytest_draft.arrays import Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.fractions.likelihood import model_of
+from pytest_draft.attack.evidence.answers import model_of
 from pytest_draft.attack.numeric.enumerated import number_states
 from pytest_draft.attack.numeric.problem import is_numeric
 from pytest_draft.attack.numeric.states import States
-from pytest_draft.attack.rows.problem import RowProblem
+from pytest_draft.attack.walk.problem import RowProblem
 from pytest_draft.domain import Domain
 from pytest_draft.errors import NotCoveredError
 

@@ -10,12 +10,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from pytest_draft.attack.fractions.expectation import Expected, expected_rows
-from pytest_draft.attack.rows.chain import Dataset
-from pytest_draft.attack.rows.posterior import PosteriorParameters, sample_posterior
-from pytest_draft.attack.rows.problem import RowProblem
-from pytest_draft.attack.rows.sweeps import JumpCandidates
 from pytest_draft.attack.search import Search
+from pytest_draft.attack.walk.chain import Dataset
+from pytest_draft.attack.walk.expected import Expected, expected_rows
+from pytest_draft.attack.walk.posterior import PosteriorParameters, sample_posterior
+from pytest_draft.attack.walk.problem import RowProblem
+from pytest_draft.attack.walk.sweeps import JumpCandidates
 from pytest_draft.errors import InfeasibleError, OutOfTimeError
 from pytest_draft.facts.reconstruction import Reconstruction
 

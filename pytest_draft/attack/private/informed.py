@@ -18,8 +18,8 @@ from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.enumeration import MAX_BYTES
+from pytest_draft.attack.evidence.noise import CountNoise
 from pytest_draft.attack.groups import Groups, KnownRows
-from pytest_draft.attack.private.noise import CountNoise
 from pytest_draft.domain import Domain
 from pytest_draft.errors import InfeasibleError, NotCoveredError, OutOfTimeError
 from pytest_draft.timebox import TimeBox

@@ -3,8 +3,8 @@
 A leaf that holds more rows than another isn't more likely to have a given label, if the classes are equally
 frequent: labels reveal attributes only through unequal shares of the classes and through what all trees say
 of the one population that their rows come from. So the prior is that of a population with unknown shares, and whole
-datasets are drawn from the posterior (`leaf_labels`): each row's leaf, class and values at once, given all other rows
-(blocked Gibbs sampling).
+datasets are drawn from the posterior (`pytest_draft.attack.evidence.labels`): each row's leaf, class and values at
+once, given all other rows (blocked Gibbs sampling).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numba import njit
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all, consensus
-from pytest_draft.attack.private.leaf_labels import (
+from pytest_draft.attack.evidence.labels import (
     PRIOR_ROWS,
     LabelPopulation,
     LeafLabels,

@@ -16,12 +16,12 @@ from scipy import stats
 from pytest_draft.arrays import FloatArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.compiled_trees import Walks
-from pytest_draft.attack.private.noise import CountNoise
+from pytest_draft.attack.evidence.evidence import LeafModel, scored_by
+from pytest_draft.attack.evidence.noise import CountNoise
 from pytest_draft.attack.redacted import redacted
-from pytest_draft.attack.rows.evidence import LeafModel, scored_by
-from pytest_draft.attack.rows.posterior import PosteriorParameters, sample_posterior
-from pytest_draft.attack.rows.problem import RowProblem
 from pytest_draft.attack.search import Search
+from pytest_draft.attack.walk.posterior import PosteriorParameters, sample_posterior
+from pytest_draft.attack.walk.problem import RowProblem
 from pytest_draft.domain import Domain
 from pytest_draft.errors import InfeasibleError, NotCoveredError, OutOfTimeError
 from pytest_draft.facts.reconstruction import Reconstruction

@@ -12,14 +12,14 @@ from sklearn.ensemble import RandomForestClassifier
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.artifact.forest.draws import Draws
 from pytest_draft.artifact.forest.observations import Shares, WinningLabels
-from pytest_draft.attack.fractions.expectation import expected_rows
-from pytest_draft.attack.fractions.likelihood import model_of
+from pytest_draft.attack.evidence.answers import model_of
 from pytest_draft.attack.fractions.problem import build_stripped, states_in
 from pytest_draft.attack.fractions.rebuild import rebuild_from_outputs
-from pytest_draft.attack.rows.chain import RowChain
-from pytest_draft.attack.rows.problem import indices_of
-from pytest_draft.attack.rows.sweeps import JumpCandidates
 from pytest_draft.attack.search import Search
+from pytest_draft.attack.walk.chain import RowChain
+from pytest_draft.attack.walk.expected import expected_rows
+from pytest_draft.attack.walk.problem import indices_of
+from pytest_draft.attack.walk.sweeps import JumpCandidates
 from pytest_draft.domain import declared
 from pytest_draft.errors import DataError
 from pytest_draft.matching import encoded_weights, matched_distance

@@ -14,7 +14,8 @@ from pytest_draft.artifact.forest.observations import ClassCounts
 from pytest_draft.attack import compiled_trees
 from pytest_draft.attack.compiled_trees import Walks, leaves_of
 from pytest_draft.attack.descent import leaf_positions
-from pytest_draft.attack.private.noise import CountNoise
+from pytest_draft.attack.evidence.evidence import all_gains
+from pytest_draft.attack.evidence.noise import CountNoise
 from pytest_draft.attack.private.noisy_counts import (
     PARAMETERS,
     NoisyProblem,
@@ -22,12 +23,11 @@ from pytest_draft.attack.private.noisy_counts import (
     rebuild_from_noise,
     size_interval,
 )
-from pytest_draft.attack.rows import mixture
-from pytest_draft.attack.rows.chain import RowChain
-from pytest_draft.attack.rows.evidence import all_gains
-from pytest_draft.attack.rows.posterior import sample_posterior
-from pytest_draft.attack.rows.problem import indices_of
 from pytest_draft.attack.search import Search
+from pytest_draft.attack.walk import mixture
+from pytest_draft.attack.walk.chain import RowChain
+from pytest_draft.attack.walk.posterior import sample_posterior
+from pytest_draft.attack.walk.problem import indices_of
 from pytest_draft.domain import declared
 from pytest_draft.errors import InfeasibleError, NotCoveredError, OutOfTimeError
 from pytest_draft.progress import StageClock

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from pytest_draft.attack.descent import leaf_positions
+from pytest_draft.attack.evidence.noise import CountNoise
 from pytest_draft.attack.groups import Groups, KnownRows, KnownValues
 from pytest_draft.attack.private.informed import KnownPopulation, _least_error, guess_alone, noisy_score
-from pytest_draft.attack.private.noise import CountNoise
 from pytest_draft.domain import declared
 from pytest_draft.errors import InfeasibleError, NotCoveredError, OutOfTimeError
 from pytest_draft.timebox import TimeBox

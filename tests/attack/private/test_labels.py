@@ -13,9 +13,7 @@ import pytest
 from pytest_draft.artifact import Forest, Tree
 from pytest_draft.artifact.forest.draws import Draws
 from pytest_draft.artifact.forest.observations import ClassCounts, under
-from pytest_draft.attack.private import labels as engine
-from pytest_draft.attack.private.labels import LabelChain, rebuild_from_labels
-from pytest_draft.attack.private.leaf_labels import (
+from pytest_draft.attack.evidence.labels import (
     PRIOR_ROWS,
     LabelPopulation,
     LeafLabels,
@@ -26,6 +24,8 @@ from pytest_draft.attack.private.leaf_labels import (
     parts_of,
     reveals,
 )
+from pytest_draft.attack.private import labels as engine
+from pytest_draft.attack.private.labels import LabelChain, rebuild_from_labels
 from pytest_draft.attack.search import Search
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.errors import NotCoveredError

@@ -16,9 +16,9 @@ from numba import njit
 
 from pytest_draft.arrays import FloatArray, Int32Array, IntArray
 from pytest_draft.attack.compiled_trees import goes_left, next_of, tested_by
+from pytest_draft.attack.evidence.evidence import count_at, relabelling
 from pytest_draft.attack.redacted import redacted
-from pytest_draft.attack.rows.evidence import count_at, relabelling
-from pytest_draft.attack.rows.mixture import count_row, draw_component, drawn, imagine
+from pytest_draft.attack.walk.mixture import count_row, draw_component, drawn, imagine
 
 
 @redacted

@@ -11,12 +11,12 @@ from numba.core.caching import Cache
 from sklearn.ensemble import RandomForestClassifier
 
 from pytest_draft.attack.compiled_trees import Walks
+from pytest_draft.attack.evidence.evidence import LeafModel, scored_by
 from pytest_draft.attack.redacted import redacted
-from pytest_draft.attack.rows.chain import RowChain
-from pytest_draft.attack.rows.evidence import LeafModel, scored_by
-from pytest_draft.attack.rows.posterior import PosteriorParameters, sample_posterior
-from pytest_draft.attack.rows.problem import RowProblem
 from pytest_draft.attack.search import Search
+from pytest_draft.attack.walk.chain import RowChain
+from pytest_draft.attack.walk.posterior import PosteriorParameters, sample_posterior
+from pytest_draft.attack.walk.problem import RowProblem
 from pytest_draft.domain import declared
 from pytest_draft.matching import encoded_weights, matched_distance
 from pytest_draft.timebox import TimeBox

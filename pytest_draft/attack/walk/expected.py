@@ -14,8 +14,8 @@ from numba import njit
 
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from pytest_draft.attack.compiled_trees import leaves_of
-from pytest_draft.attack.fractions.likelihood import LABEL, PURE, OutputEvidence, drawn_score
-from pytest_draft.attack.rows.evidence import LeafModel
+from pytest_draft.attack.evidence.answers import LABEL, PURE, OutputEvidence, drawn_score
+from pytest_draft.attack.evidence.evidence import LeafModel
 from pytest_draft.attack.search import Search
 
 MOST_VECTORS = 300_000

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_draft.arrays import BoolArray, Int32Array, IntArray
+from pytest_draft.attack.evidence.evidence import LeafModel
 from pytest_draft.attack.numeric.states import States
-from pytest_draft.attack.rows.evidence import LeafModel
 from pytest_draft.domain import Domain
 from pytest_draft.errors import DataError, one_line
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from pytest_draft.attack.private.noise import CountNoise
+from pytest_draft.attack.evidence.noise import CountNoise
 from pytest_draft.facts.privacy import Privacy
 
 KINDS = [

@@ -11,10 +11,10 @@ import numpy as np
 
 from pytest_draft.arrays import Flag, FloatArray, Int32Array, IntArray
 from pytest_draft.attack.compiled_trees import leaves_of, tests_of
-from pytest_draft.attack.rows.evidence import LeafCounts
-from pytest_draft.attack.rows.mixture import COMPONENTS, NO_PRIOR, Mixture, SampledRows
-from pytest_draft.attack.rows.problem import RowProblem
-from pytest_draft.attack.rows.sweeps import JumpCandidates, jump, sweep
+from pytest_draft.attack.evidence.evidence import LeafCounts
+from pytest_draft.attack.walk.mixture import COMPONENTS, NO_PRIOR, Mixture, SampledRows
+from pytest_draft.attack.walk.problem import RowProblem
+from pytest_draft.attack.walk.sweeps import JumpCandidates, jump, sweep
 
 Dataset = tuple[Int32Array, IntArray]
 """Indices of values, shape (n_rows, n_attributes), and of labels, shape (n_rows,)."""
@@ -82,7 +82,7 @@ class RowChain:
         )  # fmt: skip
 
     def jump(self, candidates: JumpCandidates, temperature: float, *, stop: Flag = GO_ON) -> None:
-        """Let rows jump to candidates, as `pytest_draft.attack.rows.sweeps.jump` does."""
+        """Let rows jump to candidates, as `pytest_draft.attack.walk.sweeps.jump` does."""
         jump(
             self._model.walks, self._model.evidence, self._counts, self._rows, self._mixture, candidates, temperature,
             self._rng, stop,

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_draft.artifact.forest.draws import Draws
 from pytest_draft.artifact.forest.observations import ClassCounts, Shares, WinningLabels
-from pytest_draft.attack.fractions.likelihood import (
+from pytest_draft.attack.evidence.answers import (
     COUNTED,
     FLOOR,
     LABEL,

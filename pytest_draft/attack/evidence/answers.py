@@ -26,8 +26,8 @@ from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.forest.observations import Answers, Possible
 from pytest_draft.artifact.forest.observations.answers import MOST_LISTED
 from pytest_draft.attack.compiled_trees import Walks
+from pytest_draft.attack.evidence.evidence import LeafModel, scored_by, total_score
 from pytest_draft.attack.redacted import redacted
-from pytest_draft.attack.rows.evidence import LeafModel, scored_by, total_score
 from pytest_draft.domain import Domain
 from pytest_draft.errors import NotCoveredError
 

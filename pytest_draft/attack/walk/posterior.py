@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from pytest_draft.arrays import BoolArray, IntArray
 from pytest_draft.attack.compiled_trees import tested_anywhere
 from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all, consensus
-from pytest_draft.attack.rows.chain import Dataset, RowChain
-from pytest_draft.attack.rows.problem import RowProblem
-from pytest_draft.attack.rows.sweeps import JumpCandidates
 from pytest_draft.attack.search import Search
+from pytest_draft.attack.walk.chain import Dataset, RowChain
+from pytest_draft.attack.walk.problem import RowProblem
+from pytest_draft.attack.walk.sweeps import JumpCandidates
 from pytest_draft.errors import InfeasibleError, OutOfTimeError
 from pytest_draft.matching import row_identities
 

@@ -1,0 +1,1 @@
+"""What a file says of its rows, one file for each kind of evidence."""

@@ -1,1 +1,0 @@
-"""Whole datasets drawn row by row, given what the leaves say of the rows in them."""

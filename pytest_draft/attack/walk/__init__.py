@@ -1,0 +1,1 @@
+"""Whole datasets changed row by row, whatever the evidence is."""
