@@ -39,7 +39,6 @@ from pytest_draft.attack.numeric.enumerated import enumerate_states
 from pytest_draft.attack.numeric.midpoints import ValueBounds
 from pytest_draft.attack.numeric.problem import NumericProblem, build_numeric, is_numeric
 from pytest_draft.attack.numeric.rebuild import rebuild_numeric
-from pytest_draft.attack.numeric.states import attribute_states
 from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.search import Search
 from pytest_draft.attack.target_classes import target_counts
@@ -215,9 +214,10 @@ def filled(problem: NumericProblem, state: IntArray, label: IntArray) -> Dataset
     state : ndarray of int64, shape (n_rows, n_attributes)
     label : ndarray of int64, shape (n_rows,)
     """
-    nodes, times = problem.nodes, problem.times
-    data = Dataset.of(nodes, times, np.ascontiguousarray(state, dtype=np.int32), label.astype(np.int32), 0)
-    fill(nodes, attribute_states(problem.states), data, times)
+    data = Dataset.of(
+        problem.nodes, problem.times, np.ascontiguousarray(state, dtype=np.int32), label.astype(np.int32), 0
+    )
+    fill(problem.nodes, data)
     return data
 
 
@@ -272,7 +272,7 @@ def _classes_in(problem: NumericProblem, instance: Instance) -> IntArray:
 
 def _missed_by(problem: NumericProblem, state: IntArray, label: IntArray) -> tuple[int, int]:
     """Return how many counts, and how many splits, a dataset misses."""
-    counts, splits = missed(problem.nodes, attribute_states(problem.states), filled(problem, state, label))
+    counts, splits = missed(problem.nodes, filled(problem, state, label))
     return int(counts), int(splits)
 
 

@@ -23,7 +23,8 @@ from scipy.special import gammaln
 
 from pytest_draft.ambiguity.explained import ExplainedRows
 from pytest_draft.arrays import BoolArray, Flag, FloatArray, IntArray
-from pytest_draft.attack.numeric.dataset import NONE, compiled, lies_left
+from pytest_draft.attack.compiled_trees import NONE, goes_right
+from pytest_draft.attack.numeric.energy import compiled
 
 _MOST_BITS = 40.0
 """Larger boxes count as this large: what a 64-bit float counts exactly."""
@@ -49,10 +50,10 @@ def cell_bits(truth: ExplainedRows, rows: IntArray, stop: Flag) -> float | None:
         If it is raised, that is not known: None.
     """
     data = truth.dataset(0)
-    inside, _ = boxes(truth.nodes, truth.attributes, data, truth.times, truth.fixed, rows, stop)
+    inside, _ = boxes(truth.nodes, data, rows, stop)
     if stop[0]:
         return None
-    start, label = truth.attributes.start, truth.label[rows]
+    start, label = truth.nodes.start, truth.label[rows]
     bits = np.log2(np.add.reduceat(inside, start[:-1], axis=1, dtype=np.int64)).sum(axis=1)
     open_ones = bits > 0
     if not open_ones.any():
@@ -143,13 +144,6 @@ def _bounds(nodes, data, v):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _allows(nodes, data, v, goes_left, s):  # type: ignore[no-untyped-def]
-    """Whether a row that goes this way at a node leaves the bounds as they are where it has another state."""
-    low, high = _allowed(nodes, data, v, goes_left, 0, s)
-    return low <= s <= high
-
-
-@compiled
 def _allowed(nodes, data, v, goes_left, low, high):  # type: ignore[no-untyped-def]
     """Return which of some present states, one after the other, leave a node's bounds as they are in such a row."""
     least, most = _bounds(nodes, data, v)
@@ -159,36 +153,35 @@ def _allowed(nodes, data, v, goes_left, low, high):  # type: ignore[no-untyped-d
 
 
 @compiled
-def _states_left(nodes, attributes, data, times, fixed, k, low, high, inside):  # type: ignore[no-untyped-def]  # noqa: PLR0912
+def _states_left(nodes, data, k, low, high, inside):  # type: ignore[no-untyped-def]  # noqa: PLR0912
     """Mark in which states a row stays in its leaves, and all splits keep their bounds.
 
     Those of an attribute that are present are one interval, but for positions in one-hot groups.
     """
-    start, missing = attributes.start, attributes.missing
+    walks, start, missing, times, fixed = nodes.walks, nodes.start, nodes.walks.missing, data.times, data.fixed
     n_attributes = len(start) - 1
     inside[:] = True
     for a in range(n_attributes):
         low[a], high[a] = 0, start[a + 1] - start[a] - 1 - (missing[a] >= 0)
-    for t in range(len(nodes.root) - 1):
-        if times[t, k] == 0:
-            continue
-        v = nodes.root[t]
-        while nodes.left[v] >= 0:
-            a, cut = nodes.attribute[v], nodes.cut[v]
-            goes_left = lies_left(cut, data.state[k, a], missing[a], nodes.missing_left[v])
-            if cut <= -2 and goes_left:
-                inside[start[a] - 2 - cut] = False
-            elif cut <= -2:
-                low[a] = high[a] = -2 - cut
+    for t in range(len(walks.root) - 1):
+        v = walks.root[t]
+        while times[t, k] > 0 and walks.attribute[v] >= 0:
+            a, begin = walks.attribute[v], walks.right[2 * v]
+            is_right = goes_right(walks.right, v, data.state[k, a])
+            if walks.one_hot[a]:
+                if is_right:
+                    low[a] = high[a] = begin
+                elif begin < walks.right[2 * v + 1]:
+                    inside[start[a] + begin] = False
             else:
-                if missing[a] >= 0 and nodes.missing_left[v] != goes_left:
+                if missing[a] >= 0 and goes_right(walks.right, v, missing[a]) != is_right:
                     inside[start[a] + missing[a]] = False
-                if goes_left:
-                    high[a] = min(high[a], cut)
+                if is_right:
+                    low[a] = max(low[a], begin)
                 else:
-                    low[a] = max(low[a], cut + 1)
-                low[a], high[a] = _allowed(nodes, data, v, goes_left, low[a], high[a])
-            v = nodes.left[v] if goes_left else nodes.right[v]
+                    high[a] = min(high[a], begin - 1)
+                low[a], high[a] = _allowed(nodes, data, v, not is_right, low[a], high[a])
+            v = walks.child[2 * v + is_right]
     for a in range(n_attributes):
         for s in range(start[a + 1] - start[a]):
             if fixed[k, a]:
@@ -198,16 +191,13 @@ def _states_left(nodes, attributes, data, times, fixed, k, low, high, inside):  
 
 
 @compiled
-def boxes(nodes, attributes, data, times, fixed, rows, stop):  # type: ignore[no-untyped-def]
+def boxes(nodes, data, rows, stop):  # type: ignore[no-untyped-def]
     """Return in which states rows stay in the same leaf of every tree, and all splits keep their bounds.
 
     Parameters
     ----------
     nodes : NodeArrays
-    attributes : Attributes
     data : Dataset
-    times : ndarray of int32, shape (n_trees, n_rows)
-    fixed : ndarray of bool, shape (n_rows, n_attributes)
     rows : ndarray of int64, shape (n_moving,)
     stop : ndarray of uint8, shape (1,)
         Looked at before each row. Where it is raised, nothing follows from what is returned.
@@ -219,7 +209,7 @@ def boxes(nodes, attributes, data, times, fixed, rows, stop):  # type: ignore[no
         The row that each bound rests on; -1 for none.
     """
     n_rows, n_attributes = data.state.shape
-    start = attributes.start
+    walks, start, times = nodes.walks, nodes.start, data.times
     inside = np.ones((len(rows), start[n_attributes]), np.bool_)
     stays = np.ones((n_rows, n_attributes), np.bool_)
     place = np.full(n_rows, NONE, np.int64)
@@ -229,33 +219,32 @@ def boxes(nodes, attributes, data, times, fixed, rows, stop):  # type: ignore[no
             break
         k = rows[i]
         place[k] = i
-        _states_left(nodes, attributes, data, times, fixed, k, low, high, inside[i])
+        _states_left(nodes, data, k, low, high, inside[i])
         for a in range(n_attributes):
             stays[k, a] = inside[i, start[a] : start[a + 1]].sum() == 1
-    holds, n_trees = np.full((len(nodes.left), 2), NONE, np.int64), len(nodes.root) - 1
+    holds, n_trees = np.full((len(nodes.weight), 2), NONE, np.int64), len(walks.root) - 1
     for t in range(n_trees):  # first rows that stay anyhow
         for k in range(n_rows):
             if stop[0] != 0:
                 break
             if times[t, k] != 0:
-                _hold(nodes, attributes, data, nodes.root[t], k, place[k], False, stays, holds, inside)
+                _hold(nodes, data, walks.root[t], k, place[k], False, stays, holds, inside)
     for k in range(n_rows):
         if place[k] < 0 or stop[0] != 0:
             continue
         for t in range(n_trees):
             if times[t, k] != 0:
-                _hold(nodes, attributes, data, nodes.root[t], k, place[k], True, stays, holds, inside)
+                _hold(nodes, data, walks.root[t], k, place[k], True, stays, holds, inside)
     return inside, holds
 
 
 @compiled
-def _hold(nodes, attributes, data, v, k, i, may_fix, stays, holds, inside):  # type: ignore[no-untyped-def]
+def _hold(nodes, data, v, k, i, may_fix, stays, holds, inside):  # type: ignore[no-untyped-def]
     """Let bounds of a tree that rest on no row yet rest on one that has them and stays, or is made to stay."""
-    start = attributes.start
-    while nodes.left[v] >= 0:
-        a, s = nodes.attribute[v], data.state[k, nodes.attribute[v]]
-        missing = attributes.missing[a]
-        if nodes.cut[v] > -2 and s != missing:
+    walks, start = nodes.walks, nodes.start
+    while walks.attribute[v] >= 0:
+        a, s = walks.attribute[v], data.state[k, walks.attribute[v]]
+        if not walks.one_hot[a] and s != walks.missing[a]:
             bounds = _bounds(nodes, data, v)
             for side in range(2):
                 if s != bounds[side] or holds[v, side] >= 0:
@@ -265,20 +254,17 @@ def _hold(nodes, attributes, data, v, k, i, may_fix, stays, holds, inside):  # t
                     inside[i, start[a] + s] = stays[k, a] = True
                 if stays[k, a]:
                     holds[v, side] = k
-        goes_left = lies_left(nodes.cut[v], s, missing, nodes.missing_left[v])
-        v = nodes.left[v] if goes_left else nodes.right[v]
+        v = walks.child[2 * v + goes_right(walks.right, v, s)]
 
 
 @compiled
-def keep_bounds(nodes, attributes, data, times, first, holds, blocks):  # type: ignore[no-untyped-def]
+def keep_bounds(nodes, data, first, holds, blocks):  # type: ignore[no-untyped-def]
     """Return of which blocks the rows leave all splits their bounds, so that they can be combined as one likes.
 
     Parameters
     ----------
     nodes : NodeArrays
-    attributes : Attributes
     data : Dataset
-    times : ndarray of int32, shape (n_trees, n_rows)
     first : Dataset
         Whose bounds these are.
     holds : ndarray of int64, shape (n_nodes, 2)
@@ -289,7 +275,7 @@ def keep_bounds(nodes, attributes, data, times, first, holds, blocks):  # type: 
     -------
     ndarray of bool, shape (n_blocks,)
     """
-    n_held = np.zeros(len(data.state), np.int64)
+    walks, n_held = nodes.walks, np.zeros(len(data.state), np.int64)
     for v in range(len(holds)):
         for side in range(2):
             if holds[v, side] >= 0:
@@ -298,19 +284,17 @@ def keep_bounds(nodes, attributes, data, times, first, holds, blocks):  # type: 
     for b in range(len(blocks)):
         for k in blocks[b]:
             held = 0
-            for t in range(len(nodes.root) - 1):
-                if times[t, k] == 0:
-                    continue
-                v = nodes.root[t]
-                while nodes.left[v] >= 0:
-                    a, s = nodes.attribute[v], data.state[k, nodes.attribute[v]]
-                    missing = attributes.missing[a]
-                    goes_left = lies_left(nodes.cut[v], s, missing, nodes.missing_left[v])
-                    if nodes.cut[v] > -2 and s != missing:
-                        kept[b] = kept[b] and _allows(nodes, first, v, goes_left, s)
+            for t in range(len(walks.root) - 1):
+                v = walks.root[t]
+                while data.times[t, k] > 0 and walks.attribute[v] >= 0:
+                    a, s = walks.attribute[v], data.state[k, walks.attribute[v]]
+                    is_right = goes_right(walks.right, v, s)
+                    if not walks.one_hot[a] and s != walks.missing[a]:
+                        low, high = _allowed(nodes, first, v, not is_right, 0, s)
+                        kept[b] = kept[b] and low <= s <= high
                         bounds = _bounds(nodes, first, v)
                         for side in range(2):
                             held += holds[v, side] == k and s == bounds[side]
-                    v = nodes.left[v] if goes_left else nodes.right[v]
+                    v = walks.child[2 * v + is_right]
             kept[b] = kept[b] and held == n_held[k]
     return kept

@@ -17,10 +17,9 @@ from numba import njit
 from scipy.special import gammaln
 
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
-from pytest_draft.attack.compiled_trees import leaves_of, tests_of
+from pytest_draft.attack.compiled_trees import NONE, leaves_of
 from pytest_draft.attack.evidence.evidence import LeafModel, score
-from pytest_draft.attack.walk.mixture import SampledRows
-from pytest_draft.attack.walk.sweeps import Scratch, changes_of
+from pytest_draft.attack.walk.moves import Scratch, changes_of, trace
 
 MOST_MOVED = 30
 """Most rows that change between two vectors."""
@@ -33,14 +32,18 @@ MOST_ROWS = 1_000
 
 
 @njit(cache=True, nogil=True)
-def _gains(walks, counts, rows, offset, n_classes, scratch, found):  # type: ignore[no-untyped-def]
+def _gains(walks, evidence, counts, values, label, leaf, open_value, offset, scratch, found):  # type: ignore[no-untyped-def]
     """Write what each change of one open value of one row adds to the log-likelihood."""
-    for row in range(len(rows.value)):
-        for a in range(rows.value.shape[1]):
-            if not rows.open_value[row, a]:
+    times = np.ones(leaf.shape[1], np.int32)
+    for row in range(len(values)):
+        trace(walks, values[row], times, NONE, scratch)
+        for a in range(values.shape[1]):
+            if not open_value[row, a]:
                 continue
             n_values = offset[a + 1] - offset[a]
-            changes_of(walks, counts, rows, row, a, n_values, n_classes, scratch)
+            changes_of(
+                walks, evidence, counts, values[row], label[row], times, leaf[row], a, n_values, False, scratch
+            )  # fmt: skip
             for value in range(n_values):
                 found[row, offset[a] + value] = scratch.change[value]
 
@@ -142,16 +145,12 @@ def _gains_of(
     model: LeafModel[Any], value: Int32Array, label: IntArray, open_value: BoolArray, chosen: IntArray, offset: IntArray
 ) -> FloatArray:
     """Return what each change of one value adds to the log-likelihood, shape (n_chosen, n_values); -inf for none."""
-    mine = value[chosen]
-    everyone = np.ones(len(chosen), dtype=bool)
-    rows = SampledRows(
-        mine.copy(), label[chosen].astype(np.int64), np.zeros(len(chosen), np.int64), everyone, open_value[chosen],
-        ~everyone, ~everyone, leaves_of(model.walks, mine), tests_of(model.walks, mine),
-    )  # fmt: skip
-    n_values = int((offset[1:] - offset[:-1]).max())
-    scratch = Scratch(np.empty(n_values + 1), np.empty(n_values + 1), np.empty((n_values + 1, 3), np.int64))
+    mine, sizes = value[chosen], offset[1:] - offset[:-1]
     found = np.full((len(chosen), int(offset[-1])), -np.inf)
-    _gains(model.walks, model.counts(value, label), rows, offset, model.n_classes, scratch, found)
+    _gains(
+        model.walks, model.evidence, model.counts(value, label), mine, label[chosen].astype(np.int64),
+        leaves_of(model.walks, mine), open_value[chosen], offset, Scratch.of(model.walks, int(sizes.max())), found,
+    )  # fmt: skip
     return found
 
 

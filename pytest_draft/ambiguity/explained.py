@@ -14,10 +14,10 @@ import numpy as np
 
 from pytest_draft.arrays import BoolArray, Int32Array, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.numeric.dataset import Attributes, Dataset, NodeArrays, fill
-from pytest_draft.attack.numeric.energy import missed
+from pytest_draft.attack.numeric.dataset import Dataset, fill
+from pytest_draft.attack.numeric.energy import NodeArrays, missed
 from pytest_draft.attack.numeric.extremes import Extremes
-from pytest_draft.attack.numeric.states import States, attribute_states, nodes_of, states_of
+from pytest_draft.attack.numeric.states import States, nodes_of, states_of
 from pytest_draft.domain import Domain
 
 
@@ -48,20 +48,15 @@ class ExplainedRows:
         return len(self.state)
 
     @cached_property
-    def attributes(self) -> Attributes:
-        """The states as the compiled sweeps take them, without a prior."""
-        return attribute_states(self.states)
-
-    @cached_property
     def unexplained(self) -> int:
         """By how much the true rows miss what the file observes, in this order; 0 where they explain it."""
-        return sum(missed(self.nodes, self.attributes, self.dataset(0)))
+        return sum(missed(self.nodes, self.dataset(0)))
 
     def dataset(self, seed: int) -> Dataset:
         """Return the true rows in step with the nodes, to be changed."""
         random = int(np.random.default_rng([seed, 60]).integers(2**63))
-        data = Dataset.of(self.nodes, self.times, self.state.copy(), self.label, random)
-        fill(self.nodes, self.attributes, data, self.times)
+        data = Dataset.of(self.nodes, self.times, self.state.copy(), self.label, random, self.fixed)
+        fill(self.nodes, data)
         return data
 
 

@@ -18,9 +18,10 @@ from pytest_draft.ambiguity.bounds import kept
 from pytest_draft.ambiguity.explained import ExplainedRows
 from pytest_draft.ambiguity.population import Population
 from pytest_draft.arrays import BoolArray, Flag, Int32Array, IntArray
-from pytest_draft.attack.numeric.anneal import draw, exchange, sweep, uniform
-from pytest_draft.attack.numeric.dataset import Copula, compiled, put, take, with_prior
-from pytest_draft.attack.numeric.energy import missed
+from pytest_draft.attack.numeric.anneal import exchange, sweep
+from pytest_draft.attack.numeric.dataset import Copula, count_row
+from pytest_draft.attack.numeric.energy import compiled, missed
+from pytest_draft.attack.walk.moves import Scratch, drawn, uniform
 
 
 @dataclass(frozen=True)
@@ -127,9 +128,7 @@ class ExplainingChain(Visited):
         self._stop: Flag = np.zeros(1, dtype=np.uint8) if stop is None else stop
         self._rng = np.random.default_rng([seed, 62])
         self._data = truth.dataset(seed)
-        n_attributes, n_classes = truth.state.shape[1], truth.nodes.count.shape[1]
-        nothing = np.zeros((n_classes, n_attributes)), np.zeros((n_attributes, n_attributes)), np.ones(n_attributes)
-        self._copula = Copula(0.0, *nothing)
+        self._scratch = Scratch.of(truth.nodes.walks, max(int(truth.states.n_states.max()), len(prior.log_share[0])))
         self._near = neighbours(truth, self._moving, PARAMETERS.neighbours * max(PARAMETERS.sizes))
         self._sizes = (1,) if within_cells else PARAMETERS.sizes
         shape = len(self._sizes), len(PARAMETERS.temperatures)
@@ -156,11 +155,7 @@ class ExplainingChain(Visited):
         truth, prior = self._explained, self._prior
         moved: BoolArray = _excursions(
             truth.nodes,
-            truth.attributes,
-            self._copula,
             self._data,
-            truth.times,
-            truth.fixed,
             blocks,
             _steps(blocks.shape[1]),
             temperature,
@@ -168,6 +163,7 @@ class ExplainingChain(Visited):
             prior.log_share,
             prior.log_prior,
             prior.fold,
+            self._scratch,
             self._stop,
         )
         return moved
@@ -201,10 +197,10 @@ class ExplainingChain(Visited):
         within_cells = cell_bits(truth, self._moving, self._stop) or 0.0
         if len(self._sizes) == 1 or within_cells >= PARAMETERS.plenty:
             return within_cells
-        nodes, attributes, now = truth.nodes, truth.attributes, self._data
+        nodes, now = truth.nodes, self._data
         first = now._replace(state=now.state.copy(), below=now.below.copy(), above=now.above.copy())
-        _, holds = boxes(nodes, attributes, first, truth.times, truth.fixed, self._moving, self._stop)
-        keys = np.random.default_rng(0).integers(1, 2**62, size=int(attributes.start[-1]), dtype=np.int64)
+        _, holds = boxes(nodes, first, self._moving, self._stop)
+        keys = np.random.default_rng(0).integers(1, 2**62, size=int(nodes.start[-1]), dtype=np.int64)
         of_label = np.random.default_rng(1).integers(1, 2**62, size=(nodes.count.shape[1],), dtype=np.int64)
         order = self._rng.permutation(len(self._moving))[: len(self._moving) // size * size]
         blocks = np.ascontiguousarray(self._moving[order].reshape(-1, size))
@@ -217,8 +213,8 @@ class ExplainingChain(Visited):
                 self._excurse(some, PARAMETERS.temperatures[turn % len(PARAMETERS.temperatures)])
             if over():
                 break
-            kept = keep_bounds(nodes, attributes, now, truth.times, first, holds, blocks)
-            of_row = keys[now.state[blocks] + attributes.start[:-1]].sum(axis=2) + of_label[truth.label[blocks]]
+            kept = keep_bounds(nodes, now, first, holds, blocks)
+            of_row = keys[now.state[blocks] + nodes.start[:-1]].sum(axis=2) + of_label[truth.label[blocks]]
             for one, numbers, fits in zip(met, np.sort(of_row, axis=1).tolist(), kept.tolist(), strict=True):
                 if fits:
                     one.add(tuple(numbers))
@@ -226,23 +222,21 @@ class ExplainingChain(Visited):
 
 
 @compiled
-def _latent_class(random, log_share, log_prior, start, row):  # type: ignore[no-untyped-def]
+def _latent_class(random, log_share, log_prior, start, row, log):  # type: ignore[no-untyped-def]
     """Draw the latent class of a row, given its states."""
     n_classes = len(log_share)
     if n_classes == 1:
         return 0
-    log = np.empty(n_classes)
     for z in range(n_classes):
         log[z] = log_share[z]
         for a in range(len(row)):
             log[z] += log_prior[z, start[a] + row[a]]
-    return draw(random, -log, n_classes, 1.0)
+    return drawn(log, n_classes, uniform(random))
 
 
 @compiled
 def _excursions(  # type: ignore[no-untyped-def]  # noqa: PLR0912
-    nodes, attributes, copula, data, times, fixed, blocks, n_steps, temperature, ordered, log_share,
-    log_prior, fold, stop,
+    nodes, data, blocks, n_steps, temperature, ordered, log_share, log_prior, fold, scratch, stop,
 ):  # fmt: skip
     """Let blocks of rows move, one after the other, and return which have changed, shape (n_blocks,).
 
@@ -254,14 +248,8 @@ def _excursions(  # type: ignore[no-untyped-def]  # noqa: PLR0912
     Parameters
     ----------
     nodes : NodeArrays
-    attributes : Attributes
-        Their prior is not used.
-    copula : Copula
-        Of strength 0.
     data : Dataset
         Explains everything; changed in place.
-    times : ndarray of int32, shape (n_trees, n_rows)
-    fixed : ndarray of bool, shape (n_rows, n_attributes)
     blocks : ndarray of int64, shape (n_blocks, block_size)
         Rows of one label each, where labels matter.
     n_steps : int
@@ -271,6 +259,7 @@ def _excursions(  # type: ignore[no-untyped-def]  # noqa: PLR0912
         Whether rows are also exchanged.
     log_share, log_prior, fold
         As in `Population`.
+    scratch : Scratch
     stop : ndarray of uint8, shape (1,)
         Looked at before each draw. Where it is raised, the block that moves is left where it is, if everything holds
         there, and no other one moves.
@@ -279,6 +268,8 @@ def _excursions(  # type: ignore[no-untyped-def]  # noqa: PLR0912
     moved = np.zeros(n_blocks, np.bool_)
     before = np.empty((size, data.state.shape[1]), np.int32)
     one, pair = np.empty(1, np.int64), np.empty((1, 2), np.int64)
+    score, nothing = np.empty(0), np.empty((0, 0))
+    alone = (score, 0.0, nothing, nothing, score)  # no copula
     for b in range(n_blocks):
         if stop[0] != 0:
             break
@@ -291,13 +282,12 @@ def _excursions(  # type: ignore[no-untyped-def]  # noqa: PLR0912
             if ordered and size > 1 and uniform(data.random) < 0.25:
                 pair[0, 0], pair[0, 1] = k, blocks[b, int(uniform(data.random) * size)]
                 if data.label[pair[0, 0]] == data.label[pair[0, 1]]:
-                    exchange(nodes, attributes, data, times, fixed, pair, temperature, 1.0, stop)
+                    exchange(nodes, data, pair, temperature, stop)
                 continue
             f = fold[k]
-            z = _latent_class(data.random, log_share[f], log_prior[f], attributes.start, data.state[k])
-            by_class = with_prior(attributes, log_prior[f, z])
+            z = _latent_class(data.random, log_share[f], log_prior[f], nodes.start, data.state[k], scratch.weight)
             one[0] = k
-            sweep(nodes, by_class, copula, data, times, True, fixed, one, temperature, 1.0, stop)
+            sweep(nodes, Copula(log_prior[f, z], *alone), data, True, one, temperature, scratch, stop)
         changed = False
         for i in range(size):
             for a in range(before.shape[1]):
@@ -305,7 +295,7 @@ def _excursions(  # type: ignore[no-untyped-def]  # noqa: PLR0912
                     changed = True
         if not changed:
             continue
-        counts, splits = missed(nodes, attributes, data)
+        counts, splits = missed(nodes, data)
         if counts + splits == 0:
             moved[b] = True
             continue
@@ -316,9 +306,9 @@ def _excursions(  # type: ignore[no-untyped-def]  # noqa: PLR0912
                 if before[i, a] != data.state[k, a]:
                     same = False
             if not same:
-                take(nodes, attributes, data, times, k)
+                count_row(nodes, data, k, -1)
                 data.state[k] = before[i]
-                put(nodes, attributes, data, times, k)
+                count_row(nodes, data, k, 1)
     return moved
 
 

@@ -95,16 +95,14 @@ def most_beside(threshold: float, other: float, is_number: bool) -> float:
 
 
 @njit(cache=True, nogil=True)
-def cannot_meet(low, high, below, above, twice):  # type: ignore[no-untyped-def]
+def cannot_meet(left, right, twice):  # type: ignore[no-untyped-def]
     """Whether no two values have a threshold as their midpoint, one of each of two intervals.
 
     Parameters
     ----------
-    low, high : ndarray of float64
-        Bounds of all intervals.
-    below, above : int
-        Places of those next to the threshold.
+    left, right : tuple of float
+        Least and greatest values on both sides of the threshold.
     twice : float
         Twice the threshold.
     """
-    return low[below] + low[above] > twice or high[below] + high[above] < twice
+    return left[0] + right[0] > twice or left[1] + right[1] < twice

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pytest_draft.arrays import BoolArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.forest.nodes import ForestNodes
+from pytest_draft.artifact.forest.nodes import ForestNodes, depth_first
 from pytest_draft.attack.redacted import redacted
 from pytest_draft.domain import Domain
 
@@ -125,70 +125,88 @@ def leaf_boxes(forest: Forest, domain: Domain) -> list[dict[int, BoolArray]]:
     return [box[leaf] for leaf in np.flatnonzero(nodes.left < 0).tolist()]
 
 
+NONE = -1
+"""Stands for no node, no leaf and no row."""
+
+
 @redacted
 class Walks(NamedTuple):
-    """All trees of a forest in one numbering of nodes, and one of leaves."""
+    """All trees of a forest, each in preorder, over the numbers of values (states); a missing value is the last one."""
 
     root: Int32Array
-    """Shape (n_trees,)."""
+    """Shape (n_trees + 1,). First node of each tree; after the last, the number of nodes."""
     attribute: Int32Array
-    """Shape (n_nodes,). The attribute that a node tests; ``-1 - leaf`` at leaves."""
-    cut: Int32Array
-    """Shape (n_nodes,). Where it parts the attribute's values, as `cuts_of` returns it."""
+    """Shape (n_nodes,). The attribute that a node tests; ``-1 - leaf`` at leaves, numbered as in `Tree.leaves`."""
+    right: Int32Array
+    """Shape (2 * n_nodes,). The first value that each node sends right, and the one after the last; all others go left.
+    """
     child: Int32Array
-    """Shape (2 * n_nodes,). Right and left child of each node."""
+    """Shape (2 * n_nodes,). Left and right child of each node."""
+    end: Int32Array
+    """Shape (n_nodes,). The node after the last of a node's subtree."""
     one_hot: BoolArray
     """Shape (n_attributes,)."""
+    missing: Int32Array
+    """Shape (n_attributes,). The number of a missing value; -1 where none can be missing."""
 
     @classmethod
-    def of(cls, forest: Forest, domain: Domain) -> Walks:
-        """Return the trees of a forest; leaves are numbered tree by tree, as in `Tree.leaves`.
+    def of(cls, forest: Forest, domain: Domain, ends: Sequence[NDArray[np.floating[Any]]] | None = None) -> Walks:
+        """Return the trees of a forest.
+
+        Parameters
+        ----------
+        ends : sequence of ndarray or None
+            As `cuts_of` takes them; None for each value a bin of its own.
 
         Raises
         ------
         NotCoveredError
-            Where an attribute of the domain is numeric, or may be missing.
+            Without `ends`, where an attribute of the domain is numeric, or may be missing.
         """
         nodes = ForestNodes.of(forest.trees)
-        attribute, cut = cuts_of(nodes, domain, ends_of(domain))
+        ends = ends_of(domain) if ends is None else ends
+        attribute, cut = cuts_of(nodes, domain, ends)
+        order, size = depth_first(nodes.left, nodes.right, nodes.first[:-1])
+        place = np.argsort(order)
+        gaps = np.array([made.missing for made in domain.attributes])
+        sizes = np.array([len(values) for values in ends])
+        of_missing = np.where(gaps[attribute] & ~nodes.missing_left, 1, 0)
+        right = np.where(cut < 0, [-1 - cut, -cut], [cut, sizes[attribute] + of_missing])
+        child = np.where(nodes.leaf < 0, place[[nodes.left, nodes.right]], NONE)
         return cls(
-            nodes.first[:-1].astype(np.int32),
-            np.where(nodes.leaf < 0, attribute, -1 - nodes.leaf).astype(np.int32),
-            cut.astype(np.int32),
-            np.stack([nodes.right, nodes.left], axis=1).ravel().astype(np.int32),
+            nodes.first.astype(np.int32),
+            np.where(nodes.leaf < 0, attribute, -1 - nodes.leaf)[order].astype(np.int32),
+            right[:, order].T.ravel().astype(np.int32),
+            child[:, order].T.ravel().astype(np.int32),
+            (np.arange(len(order)) + size[order]).astype(np.int32),
             np.array([made.kind == "one-hot" for made in domain.attributes]),
+            np.where(gaps, sizes, NONE).astype(np.int32),
         )
 
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return len(self.root) - 1
 
-@njit(cache=True, nogil=True, inline="always")
-def goes_left(cut: int, value: int) -> bool:
-    """Return whether a value goes left of a cut."""
-    return value < cut if cut >= 0 else value != -1 - cut
-
-
-@njit(cache=True, nogil=True, inline="always")
-def next_of(walks, node, value):  # type: ignore[no-untyped-def]
-    """Return the child that a value of the tested attribute leads to."""
-    return walks.child[2 * node + goes_left(walks.cut[node], value)]
+    @property
+    def leaves(self) -> BoolArray:
+        """Which nodes are leaves, shape (n_nodes,)."""
+        return self.attribute < 0
 
 
 @njit(cache=True, nogil=True, inline="always")
-def leaf_of(walks: Walks, tree: int, row: Int32Array) -> int:
-    """Return the leaf that a row reaches in one tree."""
-    node = walks.root[tree]
-    while walks.attribute[node] >= 0:
-        node = next_of(walks, node, row[walks.attribute[node]])
-    return int(-1 - walks.attribute[node])
+def goes_right(right, node, value):  # type: ignore[no-untyped-def]
+    """Return whether a node sends a value right."""
+    return (right[2 * node] <= value) & (value < right[2 * node + 1])
 
 
 @njit(cache=True, nogil=True, inline="always")
-def tested_by(walks, tree, row):  # type: ignore[no-untyped-def]
-    """Return which attributes a row's way through one tree tests, as bits; those 64 apart share one."""
-    node, bits = walks.root[tree], np.uint64(0)
-    while walks.attribute[node] >= 0:
-        bits |= np.uint64(1) << np.uint64(walks.attribute[node] & 63)
-        node = next_of(walks, node, row[walks.attribute[node]])
-    return bits
+def node_of(walks, node, row):  # type: ignore[no-untyped-def]
+    """Return the leaf's node that a row reaches from a node on."""
+    attribute, right, child = walks.attribute, walks.right, walks.child
+    while attribute[node] >= 0:
+        node = child[2 * node + goes_right(right, node, row[attribute[node]])]
+    return node
 
 
 @njit(cache=True, nogil=True)
@@ -203,32 +221,31 @@ def leaves_of(walks: Walks, values: Int32Array) -> Int32Array:
     -------
     ndarray of int32, shape (n_rows, n_trees)
     """
-    leaves = np.empty((len(values), len(walks.root)), dtype=np.int32)
+    leaves = np.empty((len(values), len(walks.root) - 1), dtype=np.int32)
     for row in range(len(values)):
-        for tree in range(len(walks.root)):
-            leaves[row, tree] = leaf_of(walks, tree, values[row])
+        for tree in range(leaves.shape[1]):
+            leaves[row, tree] = -1 - walks.attribute[node_of(walks, walks.root[tree], values[row])]
     return leaves
 
 
 @njit(cache=True, nogil=True)
-def tests_of(walks: Walks, values: Int32Array) -> NDArray[np.uint64]:
-    """Return what each row's way through each tree tests, as `tested_by`, shape (n_rows, n_trees)."""
-    tested = np.empty((len(values), len(walks.root)), dtype=np.uint64)
-    for row in range(len(values)):
-        for tree in range(len(walks.root)):
-            tested[row, tree] = tested_by(walks, tree, values[row])
-    return tested
+def attributes_tested(walks: Walks, values: Int32Array, times: Int32Array | None) -> BoolArray:
+    """Return whether some tree tests each attribute on each row's way, shape (n_rows, n_attributes).
 
-
-@njit(cache=True, nogil=True)
-def tested_anywhere(walks: Walks, values: Int32Array) -> BoolArray:
-    """Return whether some tree tests each attribute on each row's way, shape (n_rows, n_attributes)."""
+    Parameters
+    ----------
+    times : ndarray of int32, shape (n_trees, n_rows), or None
+        Trees that saw a row no time are left out.
+    """
     tested = np.zeros(values.shape, dtype=np.bool_)
     for row in range(len(values)):
-        for root in walks.root:
-            node = root
+        for tree in range(len(walks.root) - 1):
+            if times is not None:  # noqa: SIM102
+                if times[tree, row] == 0:
+                    continue
+            node = walks.root[tree]
             while walks.attribute[node] >= 0:
                 attribute = walks.attribute[node]
                 tested[row, attribute] = True
-                node = next_of(walks, node, values[row, attribute])
+                node = walks.child[2 * node + goes_right(walks.right, node, values[row, attribute])]
     return tested

@@ -94,8 +94,8 @@ def test_every_sample_explains_every_observation_and_some_rows_move(kind, column
     for state in chain.samples[-3:]:
         data = truth.dataset(0)
         data.state[:] = state
-        fill(truth.nodes, truth.attributes, data, truth.times)
-        assert missed(truth.nodes, truth.attributes, data) == (0, 0)
+        fill(truth.nodes, data)
+        assert missed(truth.nodes, data) == (0, 0)
         sample = values.of(state.astype(np.int64), rng, BOX)
         everyone = KnownRows(sample, labels, truth.times.astype(np.int64))
         found = identify_in_order(forest, everyone, known_by_row=False)
@@ -126,7 +126,7 @@ def test_a_regressors_rows_stay_in_their_leaves():
     leaf = truth.dataset(0).leaf
     data = truth.dataset(0)
     data.state[:] = chain.samples[-1]
-    fill(truth.nodes, truth.attributes, data, truth.times)
+    fill(truth.nodes, data)
     assert chain.changed.any()
     assert (data.leaf == leaf).all()
     assert forest.classes is None
@@ -245,26 +245,22 @@ def test_a_population_is_learnt_from_other_rows_only():
 
 def stays_where_it_is(truth: ExplainedRows, k: int, a: int, s: int) -> bool:
     """Return whether a row stays in its leaves and leaves every split its bounds if one attribute has another state."""
-    nodes, data, missing = truth.nodes, truth.dataset(0), int(truth.attributes.missing[a])
+    nodes, walks, data = truth.nodes, truth.nodes.walks, truth.dataset(0)
     for t in np.flatnonzero(truth.times[:, k]):
-        v = nodes.root[t]
-        while nodes.left[v] >= 0:
-            of, cut = nodes.attribute[v], nodes.cut[v]
-            ways = []
-            for state in (data.state[k, of], s if of == a else data.state[k, of]):
-                is_missing = cut > -2 and state == truth.attributes.missing[of]
-                goes_left = state != -2 - cut if cut <= -2 else state <= cut
-                ways.append(bool(nodes.missing_left[v]) if is_missing else bool(goes_left))
+        v = walks.root[t]
+        while walks.attribute[v] >= 0:
+            of, begin, end = walks.attribute[v], *walks.right[2 * v : 2 * v + 2]
+            ways = [begin <= state < end for state in (data.state[k, of], s if of == a else data.state[k, of])]
             if ways[0] != ways[1]:
                 return False
-            if of == a and cut > -2 and s != missing:
+            if of == a and not walks.one_hot[a] and s != walks.missing[a]:
                 if np.isnan(nodes.twice[v]):
                     least, most = nodes.lowest[v], nodes.highest[v]
                     if s < least or 0 <= most < s:
                         return False
-                elif (s > data.below[v]) if ways[0] else (s < data.above[v]):
+                elif (s < data.above[v]) if ways[0] else (s > data.below[v]):
                     return False
-            v = nodes.left[v] if ways[0] else nodes.right[v]
+            v = walks.child[2 * v + ways[0]]
     return True
 
 
@@ -287,11 +283,9 @@ def test_the_states_in_a_box_are_those_that_change_no_leaf_and_no_bound(table, n
 
     for k in alone[::7]:
         # A single row that moves: what holds the others' bounds is fixed, so that all of its own states are compared.
-        inside, _ = boxes(
-            truth.nodes, truth.attributes, truth.dataset(0), truth.times, truth.fixed, np.array([k]), GO_ON
-        )
-        for a, first in enumerate(truth.attributes.start[:-1]):
-            size = truth.attributes.start[a + 1] - first
+        inside, _ = boxes(truth.nodes, truth.dataset(0), np.array([k]), GO_ON)
+        for a, first in enumerate(truth.nodes.start[:-1]):
+            size = truth.nodes.start[a + 1] - first
             expected = np.array([stays_where_it_is(truth, int(k), a, s) for s in range(size)])
             found = inside[0, first : first + size]
             held = found.sum() == 1 and found[truth.state[k, a]]  # the row may be needed by a bound
@@ -332,5 +326,5 @@ def test_a_stop_in_the_middle_of_a_turn_leaves_a_dataset_that_explains_everythin
     data = truth.dataset(0)
     for sample in chain.samples:
         data = data._replace(state=sample.copy())
-        fill(truth.nodes, truth.attributes, data, truth.times)
-        assert sum(missed(truth.nodes, truth.attributes, data)) == 0
+        fill(truth.nodes, data)
+        assert sum(missed(truth.nodes, data)) == 0

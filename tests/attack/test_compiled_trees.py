@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_draft.artifact.forest.nodes import ForestNodes
-from pytest_draft.attack.compiled_trees import binned, cuts_of, ends_of, goes_left, leaf_boxes
+from pytest_draft.attack.compiled_trees import binned, cuts_of, ends_of, leaf_boxes
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.domain import Attribute
 from tests.shared.small_models import domain_of, random_domain, random_tree, tree_of
@@ -27,7 +27,8 @@ def drawn(seed):
 
 
 def sides(cut, n_values):
-    return np.array([goes_left(cut, value) for value in range(n_values)])
+    values = np.arange(n_values)
+    return values < cut if cut >= 0 else values != -1 - cut
 
 
 @given(st.integers(0, 10_000))

@@ -70,6 +70,20 @@ def scored_by(kernel: Callable[..., Any]) -> Callable[[Class], Class]:
     return decorated
 
 
+def walked_by(passing: Callable[..., Any], parting: Callable[..., Any], ending: Callable[..., Any]) -> Any:
+    """Return a decorator for evidence that inner nodes give, too, given its compiled forms of these three functions.
+
+    Where it has none, nodes say nothing, and leaves what `LeafCounts` hold.
+    """
+
+    def decorated(cls: Class) -> Class:
+        for name, kernel in (("passing", passing), ("parting", parting), ("ending", ending)):
+            setattr(cls, name, staticmethod(kernel))
+        return cls
+
+    return decorated
+
+
 def score(evidence: Any, rows: FloatArray, leaf: int, n_classes: int) -> Any:
     """Return what a leaf adds to the log-likelihood, by the kernel of the evidence's class."""
     return evidence.score(evidence, rows, leaf, n_classes)
@@ -78,6 +92,55 @@ def score(evidence: Any, rows: FloatArray, leaf: int, n_classes: int) -> Any:
 @overload(score)
 def _score(evidence, rows, leaf, n_classes):  # type: ignore[no-untyped-def]
     return evidence.instance_class.score.py_func
+
+
+def passing(
+    evidence: Any, counts: Any, node: int, attribute: int, value: int, begin: int, label: int, times: int
+) -> Any:
+    """Return what a row, drawn so often, adds at an inner node that sends values from `begin` on right.
+
+    Its value of the attribute that the node tests is -1 where it is missing.
+    """
+    return evidence.passing(evidence, counts, node, attribute, value, begin, label, times)
+
+
+def parting(
+    evidence: Any, counts: Any, node: int, attribute: int, low: int, high: int, begin: int, label: int, times: int,
+    change: Any,
+) -> Any:  # fmt: skip
+    """Do the same for each value from `low` to before `high`: return what all add, and add differences to `change`."""
+    return evidence.parting(evidence, counts, node, attribute, low, high, begin, label, times, change)
+
+
+def ending(evidence: Any, counts: Any, node: int, leaf: int, here: int, label: int, times: int) -> Any:
+    """Return what a row adds at a leaf; one that is still counted at a leaf (`here`), by its move."""
+    return evidence.ending(evidence, counts, node, leaf, here, label, times)
+
+
+@overload(passing, inline="always")
+def _passing(evidence, counts, node, attribute, value, begin, label, times):  # type: ignore[no-untyped-def]
+    if hasattr(evidence.instance_class, "passing"):
+        return evidence.instance_class.passing.py_func
+    return lambda evidence, counts, node, attribute, value, begin, label, times: 0.0
+
+
+@overload(parting, inline="always")
+def _parting(evidence, counts, node, attribute, low, high, begin, label, times, change):  # type: ignore[no-untyped-def]
+    if hasattr(evidence.instance_class, "parting"):
+        return evidence.instance_class.parting.py_func
+    return lambda evidence, counts, node, attribute, low, high, begin, label, times, change: 0.0
+
+
+@overload(ending, inline="always")
+def _ending(evidence, counts, node, leaf, here, label, times):  # type: ignore[no-untyped-def]
+    if hasattr(evidence.instance_class, "ending"):
+        return evidence.instance_class.ending.py_func
+
+    def moved(evidence, counts, node, leaf, here, label, times):  # type: ignore[no-untyped-def]
+        n_classes = counts.n_classes
+        return 0.0 if leaf == here else counts.less[here * n_classes + label] + counts.more[leaf * n_classes + label]
+
+    return moved
 
 
 @redacted
@@ -92,6 +155,7 @@ class LeafCounts(NamedTuple):
     """
     here: FloatArray
     """Shape (n_leaves,), or (n_leaves * n_classes,) by class. What each leaf adds as it is."""
+    n_classes: int
     width: int
     """Entries that are scored together: as many as there are classes; by class, 1."""
     alike: IntArray
@@ -196,7 +260,7 @@ class LeafModel(Generic[Evidence]):
     @property
     def n_trees(self) -> int:
         """Number of trees."""
-        return len(self.walks.root)
+        return self.walks.n_trees
 
     def rows_at_leaves(self, value: Int32Array, label: IntArray) -> FloatArray:
         """Return how many rows of a dataset lie at each leaf and class, shape (n_leaves * n_classes,).
@@ -215,7 +279,9 @@ class LeafModel(Generic[Evidence]):
         rows, alike = self.rows_at_leaves(value, label), self.evidence.alike
         more, less, width = np.zeros(len(rows)), np.zeros(len(rows)), 1 if self.evidence.by_class else self.n_classes
         here, n_known = np.zeros(len(rows) // width), _MEMO if len(alike) else 0
-        counts = LeafCounts(rows, more, less, here, width, alike, np.zeros(n_known, dtype=np.uint64), np.zeros(n_known))
+        counts = LeafCounts(
+            rows, more, less, here, self.n_classes, width, alike, np.zeros(n_known, np.uint64), np.zeros(n_known)
+        )  # fmt: skip
         all_gains(self.evidence, counts)
         return counts
 

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
-from pytest_draft.attack.numeric.anneal import uniform
-from pytest_draft.attack.numeric.dataset import NodeArrays, compiled
+from pytest_draft.attack.numeric.energy import NodeArrays, compiled
 from pytest_draft.attack.redacted import redacted
+from pytest_draft.attack.walk.moves import uniform
 
 MOST_STATES = 100
 """Most states of a table; a leaf with more is told by mean and variance."""
@@ -89,16 +89,16 @@ class Messages(NamedTuple):
 
 def leaves_of(nodes: NodeArrays) -> tuple[Leaves, int]:
     """Return the leaves of nodes, and the size of all their tables together."""
-    is_leaf = nodes.left < 0
+    is_leaf, child = nodes.walks.leaves, nodes.walks.child
     node = np.flatnonzero(is_leaf)
     of_node = np.where(is_leaf, np.cumsum(is_leaf) - 1, -1)
     parent = np.full(len(is_leaf), -1)
     inner = np.flatnonzero(~is_leaf)
-    parent[nodes.left[inner]] = parent[nodes.right[inner]] = inner
+    parent[child[2 * inner]] = parent[child[2 * inner + 1]] = inner
     count = nodes.count[node].astype(np.int64)
     by_class = nodes.by_class[node]
     distinct = nodes.distinct[node] if nodes.distinct[0] >= 0 else np.zeros(len(node), dtype=np.int64)
-    first = np.searchsorted(node, nodes.root)
+    first = np.searchsorted(node, nodes.walks.root)
     size = (count + 1) * (distinct[:, None] + 1)
     size[count == 0] = 0
     normal: BoolArray = np.any(size > MOST_STATES, axis=1)
@@ -395,7 +395,7 @@ def _reach(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915
     most : float
         Their greatest weight.
     """
-    left, right, attribute, cut, missing_left = nodes
+    attribute, right, child, _ = nodes
     low, high, may_miss, gone = box
     depth, n_undo = 1, 0
     stack[0, 0], stack[0, 1], stack[0, 2] = root, 0, 0
@@ -412,20 +412,20 @@ def _reach(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915
             undo[n_undo, 0], undo[n_undo, 1], undo[n_undo, 2], undo[n_undo, 3] = a, low[a], high[a], may_miss[a]
             n_undo += 1
             if one_hot[a]:
-                low[a] = high[a] = -2 - cut[p]
+                low[a] = high[a] = right[2 * p]
             else:
-                low[a] = max(low[a], cut[p] + 1)
-                may_miss[a] = may_miss[a] if not missing_left[p] else 0
-            v = right[p]
-        while left[v] >= 0:
-            a, s = attribute[v], cut[v]
+                low[a] = max(low[a], right[2 * p])
+                may_miss[a] = may_miss[a] if right[2 * p + 1] > missing[a] else 0
+            v = child[2 * p + 1]
+        while attribute[v] >= 0:
+            a, s = attribute[v], right[2 * v] - 1
             if one_hot[a]:
-                j = -2 - s
+                j = s + 1
                 if low[a] == high[a]:
-                    v = right[v] if low[a] == j else left[v]
+                    v = child[2 * v + (low[a] == j)]
                     continue
                 if gone[hot[a] + j]:
-                    v = left[v]
+                    v = child[2 * v]
                     continue
                 total = 0.0
                 for i in range(start[a + 1] - start[a]):
@@ -438,7 +438,7 @@ def _reach(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915
                     undo[n_undo, 3] = may_miss[a]
                     n_undo += 1
                     low[a] = high[a] = j
-                    v = right[v]
+                    v = child[2 * v + 1]
                     continue
                 stack[depth, 0], stack[depth, 1], stack[depth, 2] = v, n_undo, 1
                 gain[depth] = w * of_right / total
@@ -447,27 +447,27 @@ def _reach(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915
                 n_undo += 1
                 gone[hot[a] + j] = 1
                 w *= of_left / total
-                v = left[v]
+                v = child[2 * v]
                 continue
-            m = may_miss[a]
+            m, missing_left = may_miss[a], right[2 * v + 1] <= missing[a]
             is_range = low[a] <= high[a]
             goes_left = is_range and low[a] <= s
             goes_right = is_range and high[a] > s
             if m:
-                if missing_left[v]:
+                if missing_left:
                     goes_left = True
                 else:
                     goes_right = True
             if not goes_right:
-                v = left[v]
+                v = child[2 * v]
                 continue
             if not goes_left:
-                v = right[v]
+                v = child[2 * v + 1]
                 continue
             of_missing = _mass(below, start, a, missing[a], missing[a]) if m else 0.0
             of_left = _mass(below, start, a, low[a], min(s, high[a])) if is_range and low[a] <= s else 0.0
             of_right = _mass(below, start, a, max(s + 1, low[a]), high[a]) if is_range and high[a] > s else 0.0
-            if missing_left[v]:
+            if missing_left:
                 of_left += of_missing
             else:
                 of_right += of_missing
@@ -478,10 +478,10 @@ def _reach(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915
             undo[n_undo, 0], undo[n_undo, 1], undo[n_undo, 2], undo[n_undo, 3] = a, low[a], high[a], m
             n_undo += 1
             high[a] = min(high[a], s)
-            if not missing_left[v]:
+            if not missing_left:
                 may_miss[a] = 0
             w *= share
-            v = left[v]
+            v = child[2 * v]
         leaf = of_node[v]
         leaf_of[n], weight[n] = leaf, w * found[leaf]
         most = max(most, weight[n])
@@ -534,25 +534,23 @@ def _kept(weight, n, width, random, chosen, chosen_weight):  # type: ignore[no-u
 @compiled
 def _cut_out(nodes, hot, one_hot, parent, leaf, box):  # type: ignore[no-untyped-def]
     """Leave of a box what reaches a leaf."""
-    left, _, attribute, cut, missing_left = nodes
+    attribute, right, child, missing = nodes
     low, high, may_miss, gone = box
     v = leaf
     while parent[v] >= 0:
         p = parent[v]
-        a, s = attribute[p], cut[p]
+        a, begin, is_left = attribute[p], right[2 * p], child[2 * p] == v
         if one_hot[a]:
-            j = -2 - s
-            if left[p] == v:
-                gone[hot[a] + j] = 1
+            if is_left:
+                gone[hot[a] + begin] = 1
             else:
-                low[a] = high[a] = j
-        elif left[p] == v:
-            high[a] = min(high[a], s)
-            if not missing_left[p]:
-                may_miss[a] = 0
+                low[a] = high[a] = begin
         else:
-            low[a] = max(low[a], s + 1)
-            if missing_left[p]:
+            if is_left:
+                high[a] = min(high[a], begin - 1)
+            else:
+                low[a] = max(low[a], begin)
+            if (right[2 * p + 1] <= missing[a]) != is_left:
                 may_miss[a] = 0
         v = p
 
@@ -685,8 +683,8 @@ def believe(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915
     """
     width, clip, gap, jitter, power = settings
     least = np.exp(-gap)
-    of_nodes = (nodes.left, nodes.right, nodes.attribute, nodes.cut, nodes.missing_left)
-    root = nodes.root
+    of_nodes = (nodes.walks.attribute, nodes.walks.right, nodes.walks.child, marginals.missing)
+    root = nodes.walks.root
     start, one_hot, missing, all_below = marginals.start, marginals.one_hot, marginals.missing, marginals.below
     first, of_node, parent, node_of = leaves.first, leaves.of_node, leaves.parent, leaves.node
     belief, label = messages.belief, messages.label

@@ -18,7 +18,6 @@ from pytest_draft.attack.numeric.dataset import fill
 from pytest_draft.attack.numeric.parameters import BELIEFS
 from pytest_draft.attack.numeric.prior import Prior, smoothed
 from pytest_draft.attack.numeric.problem import NumericProblem
-from pytest_draft.attack.numeric.states import attribute_states
 from pytest_draft.attack.search import Each, Search
 
 _PSEUDO = 0.3
@@ -37,14 +36,14 @@ class Beliefs:
         self.spent = 0.0
         self.leaves, table_size = leaves_of(problem.nodes)
         self._rng = np.random.default_rng(seed)
-        attributes = attribute_states(problem.states)
-        self._start, self._one_hot, self._missing = attributes.start, attributes.one_hot, attributes.missing
+        walks, self._start = problem.nodes.walks, problem.nodes.start
+        self._one_hot, self._missing = walks.one_hot, walks.missing
         n_rows, n_leaves = problem.times.shape[1], len(self.leaves.node)
         data = random_start(problem, prior, self._rng)
         belief = self.leaves.start[:, data.label].T.astype(np.float32)
         known = np.arange(problem.n_unknown, n_rows)
         if len(known):
-            fill(problem.nodes, attributes, data, problem.times)
+            fill(problem.nodes, data)
             belief[known] = 0.0
             for at in data.leaf:
                 seen = known[at[known] >= 0]
@@ -63,7 +62,7 @@ class Beliefs:
             Units of work that there are for it.
         """
         told_apart = bool((problem.times != problem.times[:, :1]).any())
-        n_leaves = int((problem.nodes.left < 0).sum())
+        n_leaves = int(problem.nodes.walks.leaves.sum())
         fits = problem.times.shape[1] * n_leaves <= BELIEFS.most_entries
         return told_apart and fits and units >= BELIEFS.fewest_rounds * units_of_a_round(problem)
 
@@ -153,7 +152,7 @@ def _batch_of(n_rows: int) -> int:
 
 def units_of_a_round(problem: NumericProblem) -> float:
     """Return the units of work of one round: what leaves say of rows, boxes joined with trees, and tables."""
-    n_leaves, n_trees = float((problem.nodes.left < 0).sum()), len(problem.nodes.root) - 1
+    n_leaves, n_trees = float(problem.nodes.walks.leaves.sum()), problem.nodes.walks.n_trees
     seen = float((problem.times > 0).sum())
     labels = 1 if problem.label_known else problem.n_classes
     n_batches = -(-problem.n_unknown // _batch_of(problem.n_unknown))

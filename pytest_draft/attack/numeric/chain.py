@@ -9,12 +9,12 @@ import numpy as np
 
 from pytest_draft.arrays import Flag, Int32Array, IntArray
 from pytest_draft.attack.numeric.anneal import exchange, sweep
-from pytest_draft.attack.numeric.dataset import Dataset, NodeArrays, fill
-from pytest_draft.attack.numeric.energy import missed
+from pytest_draft.attack.numeric.dataset import Dataset, fill
+from pytest_draft.attack.numeric.energy import NodeArrays, missed
 from pytest_draft.attack.numeric.parameters import ANNEALING, BELIEFS
 from pytest_draft.attack.numeric.prior import EVERY, Prior
 from pytest_draft.attack.numeric.problem import NumericProblem
-from pytest_draft.attack.numeric.states import attribute_states
+from pytest_draft.attack.walk.moves import Scratch
 from pytest_draft.errors import OutOfTimeError
 from pytest_draft.timebox import TimeBox
 
@@ -57,12 +57,12 @@ class AnnealingChain:
     ) -> None:
         self.problem, self.nodes, self.prior = problem, nodes, prior
         self.rng = np.random.default_rng(seed)
-        self.attributes, self.copula = prior.nothing(attribute_states(problem.states), problem.n_classes)
+        self.copula = prior.nothing(problem.n_classes)
+        self.scratch = Scratch.of(nodes.walks, max(problem.n_classes, int(problem.states.n_states.max())))
         self.data = random_start(problem, prior, self.rng)
         self.placed = start is not None
         if start is not None:
             self.data.state[:], self.data.label[:] = start
-        self.known = problem.state >= 0
         self.samples: list[Int32Array] = []
         self.best: tuple[int, Int32Array, Int32Array] | None = None
         self.sweeps = 0.0
@@ -97,7 +97,7 @@ class AnnealingChain:
                 self.sweeps += done
             turn += 1
             if turn % EVERY == 0 and self.prior.strength > 0:
-                self.attributes, self.copula = self.prior.learn(self.attributes, self.data, self.problem.n_classes)
+                self.copula = self.prior.learn(self.nodes, self.data)
             if share >= ANNEALING.half:
                 self._keep_best()
             if share >= ANNEALING.cold and turn % sampled_every == 0:
@@ -110,7 +110,7 @@ class AnnealingChain:
     def _fill(self) -> None:
         """Bring the first dataset in step with the nodes, once."""
         if not self._filled:
-            fill(self.nodes, self.attributes, self.data, self.problem.times)
+            fill(self.nodes, self.data)
             self._filled = True
 
     def _temperature(self, share: float) -> float:
@@ -125,25 +125,10 @@ class AnnealingChain:
         return ANNEALING.of_midpoints if self.problem.extremes is None else ANNEALING.of_extremes
 
     def _step(self, rows: IntArray, temperature: float, penalty: float, stop: Flag) -> None:
-        problem = self.problem
-        sweep(
-            self.nodes,
-            self.attributes,
-            self.copula,
-            self.data,
-            problem.times,
-            problem.label_known,
-            self.known,
-            rows,
-            temperature,
-            penalty,
-            stop,
-        )
-        if _rows_differ(problem):
-            pairs = self._pairs(np.tile(rows, ANNEALING.exchanges))
-            exchange(
-                self.nodes, self.attributes, self.data, problem.times, self.known, pairs, temperature, penalty, stop
-            )
+        nodes, data = self.nodes._replace(penalty=penalty), self.data
+        sweep(nodes, self.copula, data, self.problem.label_known, rows, temperature, self.scratch, stop)
+        if _rows_differ(self.problem):
+            exchange(nodes, data, self._pairs(np.tile(rows, ANNEALING.exchanges)), temperature, stop)
 
     def _pairs(self, rows: IntArray) -> IntArray:
         """Return each row beside another drawn at random: of the same label, where labels are not searched for."""
@@ -158,7 +143,7 @@ class AnnealingChain:
         return np.stack([rows, order[place]], axis=1)
 
     def _keep_best(self) -> None:
-        lacks = sum(missed(self.nodes, self.attributes, self.data))
+        lacks = sum(missed(self.nodes, self.data))
         if self.best is None or lacks < self.best[0]:
             self.best = (lacks, self.data.state.copy(), self.data.label.copy())
 
@@ -179,7 +164,7 @@ def random_start(problem: NumericProblem, prior: Prior, rng: np.random.Generator
         state[:, a] = rng.choice(len(base), n_rows, p=base)
     state = np.where(problem.state >= 0, problem.state, state)
     seed = int(rng.integers(2**63))
-    return Dataset.of(problem.nodes, problem.times, state, problem.label.copy(), seed)
+    return Dataset.of(problem.nodes, problem.times, state, problem.label.copy(), seed, problem.state >= 0)
 
 
 def _rows_differ(problem: NumericProblem) -> bool:
@@ -190,7 +175,7 @@ def _rows_differ(problem: NumericProblem) -> bool:
 def units_of_a_sweep(problem: NumericProblem) -> float:
     """Return the units of work of one sweep: each tree is walked again from where an attribute is first tested."""
     seen = float((problem.times > 0).sum())
-    n_nodes = np.diff(problem.nodes.root)
+    n_nodes = np.diff(problem.nodes.walks.root)
     depth = float(np.log2(np.maximum(n_nodes, 2)).mean()) + 1
     return (
         seen

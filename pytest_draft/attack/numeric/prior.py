@@ -13,7 +13,8 @@ import numpy as np
 from scipy.stats import norm
 
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array
-from pytest_draft.attack.numeric.dataset import Attributes, Copula, Dataset
+from pytest_draft.attack.numeric.dataset import Copula, Dataset
+from pytest_draft.attack.numeric.energy import NodeArrays
 
 SHRINKAGE = 0.2
 """Share of the correlation matrix that is taken from the identity."""
@@ -42,55 +43,49 @@ class Prior:
     smooth: tuple[bool, ...]
     """By attribute: whether neighbouring states are about as likely, in proportion to `base`."""
 
-    def learn(self, attributes: Attributes, data: Dataset, n_classes: int) -> tuple[Attributes, Copula]:
-        """Return what the rows of a dataset suggest.
-
-        Returns
-        -------
-        attributes : Attributes
-            With learnt scores, and the log-probability that goes with the copula.
-        copula : Copula
-        """
+    def learn(self, nodes: NodeArrays, data: Dataset) -> Copula:
+        """Return what the rows of a dataset suggest."""
         n_rows, n_attributes = data.state.shape
-        log_prior, score = np.empty_like(attributes.log_prior), np.empty_like(attributes.score)
+        log_prior, score, one_hot = *np.empty((2, nodes.start[-1])), nodes.walks.one_hot
         scores = np.zeros((n_rows, n_attributes))
         for a, base in enumerate(self.base):
-            here = slice(attributes.start[a], attributes.start[a + 1])
+            here = slice(nodes.start[a], nodes.start[a + 1])
             share = np.bincount(data.state[:, a], minlength=len(base)) + _PSEUDO * n_rows * base
             if self.smooth[a]:
                 share = smoothed(share, base)
             share = share / share.sum()
             score[here] = norm.ppf(np.clip(np.cumsum(share) - share / 2, 1e-6, 1 - 1e-6))
             learnt = np.log(np.maximum(share, 1e-12) / base)
-            if not attributes.one_hot[a]:
+            if not one_hot[a]:
                 learnt += score[here] ** 2 / 2
                 scores[:, a] = score[here][data.state[:, a]]
             log_prior[here] = np.log(base) + self.strength * learnt
-        copula = self._copula(scores, data.label, n_classes, attributes.one_hot)
-        return attributes._replace(log_prior=log_prior, score=score), copula
+        return Copula(log_prior, score, self.strength, *_regressions(scores, data.label, nodes.count.shape[1], one_hot))
 
-    def _copula(self, scores: FloatArray, label: Int32Array, n_classes: int, one_hot: BoolArray) -> Copula:
-        n_rows, n_attributes = scores.shape
-        members = np.bincount(label, minlength=n_classes)
-        mean = np.zeros((n_classes, n_attributes))
-        np.add.at(mean, label, scores)
-        mean /= members[:, None] + _UNSEEN
-        away = scores - mean[label]
-        covariance = (1 - SHRINKAGE) * (away.T @ away) / n_rows + SHRINKAGE * np.eye(n_attributes)
-        precision = np.linalg.inv(covariance)
-        slope = -precision / np.diag(precision)[:, None]
-        np.fill_diagonal(slope, 0.0)
-        slope[one_hot], slope[:, one_hot] = 0.0, 0.0
-        deviation = np.where(one_hot, np.inf, 1 / np.sqrt(np.diag(precision)))
-        return Copula(self.strength, mean, np.ascontiguousarray(slope), deviation)
-
-    def nothing(self, attributes: Attributes, n_classes: int) -> tuple[Attributes, Copula]:
+    def nothing(self, n_classes: int) -> Copula:
         """Return what holds before anything is learnt."""
-        n_attributes = len(self.base)
-        flat = np.zeros((n_classes, n_attributes))
-        log_prior = np.log(np.concatenate(self.base))
-        none = Copula(0.0, flat, np.zeros((n_attributes, n_attributes)), np.ones(n_attributes))
-        return attributes._replace(log_prior=log_prior), none
+        log_prior, n_attributes = np.log(np.concatenate(self.base)), len(self.base)
+        flat, none = np.zeros((n_classes, n_attributes)), np.zeros((n_attributes, n_attributes))
+        return Copula(log_prior, np.zeros(len(log_prior)), 0.0, flat, none, np.ones(n_attributes))
+
+
+def _regressions(
+    scores: FloatArray, label: Int32Array, n_classes: int, one_hot: BoolArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return `mean`, `slope` and `deviation` of a `Copula` that are learnt from rows' scores."""
+    n_rows, n_attributes = scores.shape
+    members = np.bincount(label, minlength=n_classes)
+    mean = np.zeros((n_classes, n_attributes))
+    np.add.at(mean, label, scores)
+    mean /= members[:, None] + _UNSEEN
+    away = scores - mean[label]
+    covariance = (1 - SHRINKAGE) * (away.T @ away) / n_rows + SHRINKAGE * np.eye(n_attributes)
+    precision = np.linalg.inv(covariance)
+    slope = -precision / np.diag(precision)[:, None]
+    np.fill_diagonal(slope, 0.0)
+    slope[one_hot], slope[:, one_hot] = 0.0, 0.0
+    deviation = np.where(one_hot, np.inf, 1 / np.sqrt(np.diag(precision)))
+    return mean, np.ascontiguousarray(slope), deviation
 
 
 def smoothed(share: FloatArray, base: FloatArray) -> FloatArray:

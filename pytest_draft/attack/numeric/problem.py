@@ -18,7 +18,7 @@ from scipy.sparse.linalg import LinearOperator
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.groups import Groups, group_by_occurrences
-from pytest_draft.attack.numeric.dataset import NodeArrays
+from pytest_draft.attack.numeric.energy import NodeArrays
 from pytest_draft.attack.numeric.extremes import Extremes, replay_and_decode
 from pytest_draft.attack.numeric.midpoints import ValueBounds, propagate_thresholds
 from pytest_draft.attack.numeric.states import States, nodes_of, states_of
@@ -91,8 +91,7 @@ class NumericProblem:
     @property
     def targets_used(self) -> float:
         """Share of a regressor's leaves of which it is known how many draws of each target they hold."""
-        leaves = self.nodes.left < 0
-        return float(self.nodes.by_class[leaves].mean()) if self.n_classes > 1 else 0.0
+        return float(self.nodes.by_class[self.nodes.walks.leaves].mean()) if self.n_classes > 1 else 0.0
 
 
 def is_numeric(domain: Domain) -> bool:
@@ -206,7 +205,7 @@ def _labels(nodes: NodeArrays, times: IntArray, known: IntArray, timebox: TimeBo
     n_classes = nodes.count.shape[1]
     if n_classes == 1:
         return np.zeros_like(known), True
-    root = nodes.root[:-1]
+    root = nodes.walks.root[:-1]
     counted = nodes.by_class[root]
     times, root = times[counted], nodes.count[root[counted]].astype(np.int64)
     open_rows = known < 0
@@ -245,11 +244,11 @@ def _different_rows(nodes: NodeArrays) -> tuple[IntArray, BoolArray]:
 
     Where each leaf holds one class, its different rows are of that class.
     """
-    leaves = nodes.left < 0
+    leaves = nodes.walks.leaves
     held = nodes.count > 0
     pure = nodes.by_class & (held.sum(axis=1) == 1) if nodes.distinct[0] >= 0 else np.zeros(len(leaves), np.bool_)
     of_leaf = np.where(leaves[:, None], held * nodes.distinct[:, None], 0)
-    first = nodes.root[:-1]
+    first = nodes.walks.root[:-1]
     return (
         np.add.reduceat(of_leaf, first, axis=0).astype(np.int64),
         np.logical_and.reduceat(pure | ~leaves, first),

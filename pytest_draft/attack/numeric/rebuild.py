@@ -17,15 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array
+from pytest_draft.attack.compiled_trees import NONE, attributes_tested
 from pytest_draft.attack.numeric.beliefs import Beliefs
 from pytest_draft.attack.numeric.chain import AnnealingChain, Window, best_of, random_start, units_of_a_sweep
-from pytest_draft.attack.numeric.dataset import NONE, Dataset, NodeArrays, fill, tested
-from pytest_draft.attack.numeric.energy import missed
+from pytest_draft.attack.numeric.dataset import Dataset, fill
+from pytest_draft.attack.numeric.energy import NodeArrays, missed
 from pytest_draft.attack.numeric.midpoints import ValueBounds
 from pytest_draft.attack.numeric.parameters import AGREEMENT, ANNEALING, BELIEFS, PILOT
 from pytest_draft.attack.numeric.prior import Prior
 from pytest_draft.attack.numeric.problem import NumericProblem
-from pytest_draft.attack.numeric.states import attribute_states
 from pytest_draft.attack.search import Search
 from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.matching import assigned, distances_of
@@ -42,7 +42,7 @@ def rebuild_numeric(problem: NumericProblem, search: Search) -> Reconstruction:
         time to search.
     """
     figures = search.clock.figures
-    figures.update(nodes=len(problem.nodes.left), states=int(problem.states.n_states.sum()))
+    figures.update(nodes=len(problem.nodes.weight), states=int(problem.states.n_states.sum()))
     if problem.extremes is not None:
         figures["nodes decodable"] = problem.extremes.decodable
         figures["nodes decoded"] = problem.extremes.decoded
@@ -83,7 +83,7 @@ def rebuild_numeric(problem: NumericProblem, search: Search) -> Reconstruction:
         guess, n_samples = _agreed(problem, best, chains, beliefs, np.random.default_rng([search.seed, 23]))
     figures["samples"] = float(n_samples)
     n = problem.n_unknown
-    free = ~tested(problem.nodes, best.attributes, _with_rows(best.data, state, label), problem.times)[:n]
+    free = ~attributes_tested(problem.nodes.walks, state, problem.times)[:n]
     free &= (problem.state[:n] < 0) & (problem.states.n_states > 1)
     certain = None
     if problem.bounds is not None:
@@ -142,11 +142,10 @@ def _from_bounds(
 
 def _missed_counts(problem: NumericProblem, rows: NDArray[np.float32]) -> int:
     """Return how far rows are from the counts at the leaves."""
-    attributes = attribute_states(problem.states)
     data = random_start(problem, uninformed_prior(problem), np.random.default_rng(0))
     data.state[:] = np.maximum(problem.states.of_rows(rows), 0)
-    fill(problem.nodes, attributes, data, problem.times)
-    return int(missed(problem.nodes, attributes, data)[0])
+    fill(problem.nodes, data)
+    return int(missed(problem.nodes, data)[0])
 
 
 def _by_attribute(problem: NumericProblem, of_column: BoolArray) -> BoolArray:
@@ -198,7 +197,7 @@ def _n_chains(sweeps: float) -> int:
 
 def _pilot(problem: NumericProblem, prior: Prior, search: Search) -> tuple[float, int]:
     """Return the strength with which short runs best foresee the counts of hidden trees, and how many chains to run."""
-    n_trees = len(problem.nodes.root) - 1
+    n_trees = problem.nodes.walks.n_trees
     box = search.timebox
     seconds, units = box.remaining * PILOT.share, box.effort_left * PILOT.share
     sweep_units = units_of_a_sweep(problem)
@@ -220,7 +219,7 @@ def _pilot(problem: NumericProblem, prior: Prior, search: Search) -> tuple[float
 
 def _without(nodes: NodeArrays, hidden: BoolArray) -> tuple[NodeArrays, BoolArray]:
     """Return nodes of which those of some trees weigh nothing, and which they are."""
-    of_tree = np.repeat(np.arange(len(nodes.root) - 1), np.diff(nodes.root))
+    of_tree = np.repeat(np.arange(nodes.walks.n_trees), np.diff(nodes.walks.root))
     gone = hidden[of_tree]
     return nodes._replace(
         weight=np.where(gone, 0.0, nodes.weight),
@@ -232,20 +231,14 @@ def _without(nodes: NodeArrays, hidden: BoolArray) -> tuple[NodeArrays, BoolArra
 
 def _surprise(problem: NumericProblem, chain: AnnealingChain, hidden: BoolArray) -> float:
     """Return how far the mean of a chain's samples is from the counts at the leaves of hidden trees."""
-    leaves = hidden & (problem.nodes.left < 0)
+    leaves = hidden & problem.nodes.walks.leaves
     total = np.zeros((int(leaves.sum()), problem.n_classes))
     for sample in chain.samples:
         state = np.concatenate([sample, chain.data.state[problem.n_unknown :]])
-        total += _with_rows(chain.data, state, chain.data.label, chain).draws[leaves]
+        data = Dataset.of(chain.nodes, problem.times, state, chain.data.label, 0)
+        fill(chain.nodes, data)
+        total += data.draws[leaves]
     return float(np.abs(total / len(chain.samples) - problem.nodes.count[leaves]).sum())
-
-
-def _with_rows(data: Dataset, state: Int32Array, label: Int32Array, chain: AnnealingChain | None = None) -> Dataset:
-    """Return another dataset of the same size; filled in where a chain is given."""
-    other = Dataset(*map(np.zeros_like, data))._replace(state=state, label=label)
-    if chain is not None:
-        fill(chain.nodes, chain.attributes, other, chain.problem.times)
-    return other
 
 
 def uninformed_prior(problem: NumericProblem) -> Prior:

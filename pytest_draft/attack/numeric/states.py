@@ -13,14 +13,13 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.forest.nodes import ForestNodes, depth_first
 from pytest_draft.attack.best_splits import float32_at_most, midpoints_of
-from pytest_draft.attack.compiled_trees import cuts_of
-from pytest_draft.attack.numeric.dataset import Attributes, NodeArrays
+from pytest_draft.attack.compiled_trees import Walks
+from pytest_draft.attack.numeric.energy import NodeArrays
 from pytest_draft.attack.target_classes import TargetCounts
 from pytest_draft.domain import Attribute, Domain, nearest
 
@@ -208,27 +207,6 @@ def _numeric_states(
     return bottom, top
 
 
-def attribute_states(states: States) -> Attributes:
-    """Return states as the compiled sweeps take them, without a prior."""
-    sizes = states.n_states
-    start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
-    missing = np.array(
-        [len(low) - 1 if np.isnan(low[-1]) else -1 for low in states.low],
-        dtype=np.int32,
-    )
-    score = [norm.ppf((np.arange(size) + 0.5) / size) for size in sizes]
-    one_hot = np.array([attribute.kind == "one-hot" for attribute in states.domain.attributes])
-    return Attributes(
-        start,
-        np.concatenate(states.low),
-        np.concatenate(states.high),
-        np.zeros(int(sizes.sum())),
-        one_hot,
-        missing,
-        np.concatenate(score),
-    )
-
-
 def nodes_of(
     forest: Forest,
     states: States,
@@ -248,10 +226,9 @@ def nodes_of(
         What the nodes of a regressor hold of each target; then these are the classes.
     """
     nodes = ForestNodes.of(forest.trees)
-    attribute, cut = cuts_of(nodes, states.domain, states.ends)
-    order, size = depth_first(nodes.left, nodes.right, nodes.first[:-1])
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
+    walks = Walks.of(forest, states.domain, states.ends)
+    attribute = np.where(nodes.feature >= 0, states.domain.attribute_of_column[nodes.feature], -1)
+    order, _ = depth_first(nodes.left, nodes.right, nodes.first[:-1])
     inner = nodes.left >= 0
     numeric = inner & np.array([made.kind != "one-hot" for made in states.domain.attributes])[attribute]
     lowest, highest = np.full((2, len(order)), -1)
@@ -267,13 +244,10 @@ def nodes_of(
         counts.append(forest.counts(t) if targets is None else targets.counts[t])
     distinct = [np.full(1, -1)] if forest.distinct is None else [tree.n_distinct for tree in forest.trees]
     return NodeArrays(
-        root=nodes.first.astype(np.int32),
-        left=np.where(inner, place[nodes.left], -1)[order].astype(np.int32),
-        right=np.where(inner, place[nodes.right], -1)[order].astype(np.int32),
-        end=(np.arange(len(order)) + size[order]).astype(np.int32),
-        attribute=attribute[order].astype(np.int32),
-        cut=(cut - 1)[order].astype(np.int32),
-        missing_left=nodes.missing_left[order],
+        walks,
+        np.concatenate([[0], np.cumsum(states.n_states)]).astype(np.int32),
+        np.concatenate(states.low),
+        np.concatenate(states.high),
         twice=np.where(numeric & np.concatenate(midpoints_of(forest)), 2 * nodes.threshold, np.nan)[order],
         lowest=lowest[order].astype(np.int32),
         highest=highest[order].astype(np.int32),

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from pytest_draft.arrays import Flag, FloatArray, Int32Array, IntArray
-from pytest_draft.attack.compiled_trees import leaves_of, tests_of
+from pytest_draft.attack.compiled_trees import leaves_of
 from pytest_draft.attack.evidence.evidence import LeafCounts
 from pytest_draft.attack.walk.mixture import COMPONENTS, NO_PRIOR, Mixture, SampledRows
+from pytest_draft.attack.walk.moves import Scratch
 from pytest_draft.attack.walk.problem import RowProblem
 from pytest_draft.attack.walk.sweeps import JumpCandidates, jump, sweep
 
@@ -43,6 +44,8 @@ class RowChain:
         self._log_prior = log_prior
         self._rows = self._initial_rows(start)
         self._counts, self._mixture = self._counts_and_mixture()
+        sizes = [attribute.n_values for attribute in self._model.domain.attributes]
+        self._scratch = Scratch.of(self._model.walks, max(*sizes, COMPONENTS, self._model.n_classes))
 
     @property
     def dataset(self) -> Dataset:
@@ -78,14 +81,13 @@ class RowChain:
             least = most = self.n_rows - n_known
         sweep(
             self._model.walks, self._model.evidence, self._counts, self._rows, self._mixture, least, most, n_sweeps,
-            hot, cold, self._rng, stop,
+            hot, cold, self._scratch, self._rng, stop,
         )  # fmt: skip
 
     def jump(self, candidates: JumpCandidates, temperature: float, *, stop: Flag = GO_ON) -> None:
         """Let rows jump to candidates, as `pytest_draft.attack.walk.sweeps.jump` does."""
         jump(
-            self._model.walks, self._model.evidence, self._counts, self._rows, self._mixture, candidates, temperature,
-            self._rng, stop,
+            self._model.evidence, self._counts, self._rows, self._mixture, candidates, temperature, self._rng, stop,
         )  # fmt: skip
 
     def resize(self, size: int) -> None:
@@ -113,8 +115,10 @@ class RowChain:
         label = np.where(open_label, label, problem.label).astype(np.int64)
         least, most = problem.n_rows
         removable = ~problem.known & (least < most)
-        leaf, tested = leaves_of(self._model.walks, value), tests_of(self._model.walks, value)
-        return SampledRows(value, label, component, present, open_value, open_label, removable, leaf, tested)
+        leaf = leaves_of(self._model.walks, value)
+        return SampledRows(
+            value, label, component, present, open_value, open_label, removable, np.ones_like(leaf), leaf
+        )  # fmt: skip
 
     def _counts_and_mixture(self) -> tuple[LeafCounts, Mixture]:
         model = self._model

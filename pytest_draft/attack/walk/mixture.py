@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
-from pytest_draft.attack.compiled_trees import leaf_of, tested_by
+from pytest_draft.attack.compiled_trees import node_of
 from pytest_draft.attack.filling import INDICATOR_ODDS
 from pytest_draft.attack.redacted import redacted
+from pytest_draft.attack.walk.moves import drawn
 from pytest_draft.domain import Domain
 
 COMPONENTS = 5
@@ -46,10 +46,10 @@ class SampledRows(NamedTuple):
     """Shape (n_slots,)."""
     removable: BoolArray
     """Shape (n_slots,)."""
+    times: Int32Array
+    """Shape (n_slots, n_trees). How often each tree saw each row."""
     leaf: Int32Array
     """Shape (n_slots, n_trees)."""
-    tested: NDArray[np.uint64]
-    """Shape (n_slots, n_trees). As `tested_by`."""
 
 
 @redacted
@@ -107,22 +107,6 @@ class Mixture(NamedTuple):
         return cls(labels.sum(axis=1), labels, values, offset, np.concatenate(weight), total, CONCENTRATION, log_prior)
 
 
-@njit(cache=True, nogil=True, inline="always")
-def drawn(weight: FloatArray, n: int, rng: np.random.Generator) -> int:
-    """Draw an index by log-weights, which are used up."""
-    highest = weight[:n].max()
-    total = 0.0
-    for index in range(n):
-        weight[index] = math.exp(weight[index] - highest)
-        total += weight[index]
-    level = rng.random() * total
-    for index in range(n - 1):
-        level -= weight[index]
-        if level < 0:
-            return index
-    return n - 1
-
-
 @njit(cache=True, nogil=True)
 def count_row(rows: SampledRows, mixture: Mixture, row: int, step: int) -> None:
     """Add a row to its component's counts, or take it away."""
@@ -145,7 +129,7 @@ def draw_component(rows, mixture, row, weight, rng):  # type: ignore[no-untyped-
             place = mixture.offset[a] + rows.value[row, a]
             logs += math.log((mixture.values[k, place] + mixture.weight[place]) / (size + mixture.total[a]))
         weight[k] = logs
-    rows.component[row] = drawn(weight, n_components, rng)
+    rows.component[row] = drawn(weight, n_components, rng.random())
 
 
 @njit(cache=True, nogil=True)
@@ -154,17 +138,16 @@ def imagine(walks, rows, mixture, row, weight, rng):  # type: ignore[no-untyped-
     n_components, n_classes = mixture.labels.shape
     for k in range(n_components):
         weight[k] = math.log(mixture.rows[k] + mixture.concentration / n_components)
-    k = drawn(weight, n_components, rng)
+    k = drawn(weight, n_components, rng.random())
     rows.component[row] = k
     for label in range(n_classes):
         weight[label] = math.log(mixture.labels[k, label] + 1.0)
-    rows.label[row] = drawn(weight, n_classes, rng)
+    rows.label[row] = drawn(weight, n_classes, rng.random())
     for a in range(rows.value.shape[1]):
         offset = mixture.offset[a]
         n_values = mixture.offset[a + 1] - offset
         for value in range(n_values):
             weight[value] = math.log(mixture.values[k, offset + value] + mixture.weight[offset + value])
-        rows.value[row, a] = drawn(weight, n_values, rng)
-    for tree in range(len(walks.root)):
-        rows.leaf[row, tree] = leaf_of(walks, tree, rows.value[row])
-        rows.tested[row, tree] = tested_by(walks, tree, rows.value[row])
+        rows.value[row, a] = drawn(weight, n_values, rng.random())
+    for tree in range(rows.leaf.shape[1]):
+        rows.leaf[row, tree] = -1 - walks.attribute[node_of(walks, walks.root[tree], rows.value[row])]

@@ -14,11 +14,12 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from pytest_draft.arrays import FloatArray, Int32Array, IntArray
-from pytest_draft.attack.compiled_trees import goes_left, next_of, tested_by
+from pytest_draft.arrays import FloatArray, Int32Array
+from pytest_draft.attack.compiled_trees import NONE
 from pytest_draft.attack.evidence.evidence import count_at, relabelling
 from pytest_draft.attack.redacted import redacted
-from pytest_draft.attack.walk.mixture import count_row, draw_component, drawn, imagine
+from pytest_draft.attack.walk.mixture import count_row, draw_component, imagine
+from pytest_draft.attack.walk.moves import changes_of, drawn, trace
 
 
 @redacted
@@ -35,15 +36,6 @@ class JumpCandidates(NamedTuple):
     """
 
 
-@redacted
-class Scratch(NamedTuple):
-    """Room that every step uses again: log-weights, changes by value, walks that are still to be done."""
-
-    weight: FloatArray
-    change: FloatArray
-    stack: IntArray
-
-
 @njit(cache=True, nogil=True)
 def _put(evidence, counts, leaf, label, step, n_classes):  # type: ignore[no-untyped-def]
     """Add a row to all its leaves, or take it away."""
@@ -52,159 +44,41 @@ def _put(evidence, counts, leaf, label, step, n_classes):  # type: ignore[no-unt
 
 
 @njit(cache=True, nogil=True)
-def _changes_of_values(walks, counts, rows, row, attribute, n_values, n_classes, scratch):  # type: ignore[no-untyped-def]
-    """Write to `change` what each value of an attribute of one row adds to the log-likelihood.
-
-    Each tree that tests the attribute is walked once, with a range of values that is parted where it is tested.
-    """
-    cut = walks.cut
-    values, label, change, stack = rows.value[row], rows.label[row], scratch.change, scratch.stack
-    change[: n_values + 1] = 0.0  # how much more each value adds than the one before
-    bit = np.uint64(1) << np.uint64(attribute & 63)
-    for tree in range(len(walks.root)):
-        if not rows.tested[row, tree] & bit:
-            continue
-        here = rows.leaf[row, tree]
-        leaving = counts.less[here * n_classes + label]
-        stack[0, 0], stack[0, 1], stack[0, 2] = walks.root[tree], 0, n_values
-        depth = 1
-        while depth > 0:
-            depth -= 1
-            node, low, high = stack[depth, 0], stack[depth, 1], stack[depth, 2]
-            while walks.attribute[node] >= 0:
-                b = walks.attribute[node]
-                if b != attribute:
-                    node = next_of(walks, node, values[b])
-                elif high <= cut[node]:
-                    node = walks.child[2 * node + 1]
-                elif low >= cut[node]:
-                    node = walks.child[2 * node]
-                else:
-                    stack[depth, 0], stack[depth, 1], stack[depth, 2] = walks.child[2 * node], cut[node], high
-                    depth += 1
-                    high = cut[node]
-                    node = walks.child[2 * node + 1]
-            there = -1 - walks.attribute[node]
-            if there != here:
-                gain = leaving + counts.more[there * n_classes + label]
-                change[low] += gain
-                change[high] -= gain
-    level = 0.0
-    for value in range(n_values):
-        level += change[value]
-        change[value] = level
-
-
-@njit(cache=True, nogil=True)
-def _changes_of_group(walks, counts, rows, row, attribute, n_values, n_classes, scratch):  # type: ignore[no-untyped-def]
-    """Do the same for a one-hot group: a walk goes on for all other values where one is parted from them."""
-    cut = walks.cut
-    values, label, change, stack = rows.value[row], rows.label[row], scratch.change, scratch.stack
-    change[: n_values + 1] = 0.0
-    bit = np.uint64(1) << np.uint64(attribute & 63)
-    for tree in range(len(walks.root)):
-        if not rows.tested[row, tree] & bit:
-            continue
-        here = rows.leaf[row, tree]
-        leaving = counts.less[here * n_classes + label]
-        node, n_parted = walks.root[tree], 0
-        while walks.attribute[node] >= 0:
-            b = walks.attribute[node]
-            if b != attribute:
-                node = next_of(walks, node, values[b])
-                continue
-            if cut[node] >= 0:  # all values go one way
-                node = walks.child[2 * node + (cut[node] > 0)]
-                continue
-            one, parted = -1 - cut[node], False
-            for i in range(n_parted):
-                parted |= stack[i, 1] == one
-            if not parted:
-                stack[n_parted, 0], stack[n_parted, 1] = walks.child[2 * node], one
-                n_parted += 1
-            node = walks.child[2 * node + 1]
-        there = -1 - walks.attribute[node]
-        common = 0.0 if there == here else leaving + counts.more[there * n_classes + label]
-        change[n_values] += common
-        for i in range(n_parted):
-            node, one = stack[i, 0], stack[i, 1]
-            while walks.attribute[node] >= 0:
-                b = walks.attribute[node]
-                value = one if b == attribute else values[b]
-                node = next_of(walks, node, value)
-            there = -1 - walks.attribute[node]
-            change[one] -= common
-            if there != here:
-                change[one] += leaving + counts.more[there * n_classes + label]
-    for value in range(n_values):
-        change[value] += change[n_values]
-
-
-@njit(cache=True, nogil=True)
-def changes_of(walks, counts, rows, row, attribute, n_values, n_classes, scratch):  # type: ignore[no-untyped-def]
-    """Write to `change` what each value of an attribute of one row adds to the log-likelihood."""
-    if walks.one_hot[attribute]:
-        _changes_of_group(walks, counts, rows, row, attribute, n_values, n_classes, scratch)
-    else:
-        _changes_of_values(walks, counts, rows, row, attribute, n_values, n_classes, scratch)
-
-
-@njit(cache=True, nogil=True)
-def _draw_values(walks, evidence, counts, rows, mixture, row, temperature, scratch, rng):  # type: ignore[no-untyped-def]  # noqa: PLR0912
+def _draw_values(walks, evidence, counts, rows, mixture, row, temperature, scratch, rng):  # type: ignore[no-untyped-def]
     """Draw each unknown value of one row anew.
 
     Arrays are taken out of their tuples first, and all values are drawn in one call: each tuple that is handed on
-    counts references to all that it holds, which took half of the time. Of two values only the other one is walked
-    with.
+    counts references to all that it holds, which took half of the time.
     """
-    root, tested, cut, child = walks.root, walks.attribute, walks.cut, walks.child
-    less, more, change, weight = counts.less, counts.more, scratch.change, scratch.weight
-    values, at, ways, open_value = rows.value[row], rows.leaf[row], rows.tested[row], rows.open_value[row]
+    change, weight, first, leaf = scratch.change, scratch.weight, scratch.first, scratch.leaf
+    values, times, at, open_value = rows.value[row], rows.times[row], rows.leaf[row], rows.open_value[row]
     n_classes, label, k = mixture.labels.shape[1], rows.label[row], rows.component[row]
     held, worth, log_prior = mixture.values[k], mixture.weight, mixture.log_prior
+    trace(walks, values, times, NONE, scratch)
     for attribute in range(len(values)):
         before, offset = values[attribute], mixture.offset[attribute]
         n_values = mixture.offset[attribute + 1] - offset
         if not open_value[attribute] or n_values < 2:
             continue
-        bit = np.uint64(1) << np.uint64(attribute & 63)
-        if n_values == 2:
-            values[attribute], gain = 1 - before, 0.0
-            for tree in range(len(root)):
-                if ways[tree] & bit:
-                    node = root[tree]
-                    while tested[node] >= 0:
-                        node = child[2 * node + goes_left(cut[node], values[tested[node]])]
-                    here, there = at[tree], -1 - tested[node]
-                    if there != here:
-                        gain += less[here * n_classes + label] + more[there * n_classes + label]
-            change[before], change[1 - before] = 0.0, gain
-            values[attribute] = before
-        else:
-            changes_of(walks, counts, rows, row, attribute, n_values, n_classes, scratch)
+        changes_of(walks, evidence, counts, values, label, times, at, attribute, n_values, False, scratch)
         for value in range(n_values):
             weight[value] = change[value] / temperature
             if len(log_prior):
                 weight[value] += log_prior[label, offset + value]
             else:
                 weight[value] += math.log(held[offset + value] - (value == before) + worth[offset + value])
-        value = drawn(weight, n_values, rng)
+        value = drawn(weight, n_values, rng.random())
         if value == before:
             continue
         values[attribute] = value
         held[offset + before] -= 1
         held[offset + value] += 1
-        for tree in range(len(root)):
-            if ways[tree] & bit:
-                node, bits = root[tree], np.uint64(0)
-                while tested[node] >= 0:
-                    bits |= np.uint64(1) << np.uint64(tested[node] & 63)
-                    node = child[2 * node + goes_left(cut[node], values[tested[node]])]
-                here, there = at[tree], -1 - tested[node]
-                if here != there:
-                    count_at(evidence, counts, here, label, n_classes, -1.0)
-                    count_at(evidence, counts, there, label, n_classes, 1.0)
-                at[tree], ways[tree] = there, bits
+        trace(walks, values, times, attribute, scratch)
+        for tree in range(len(at)):
+            if first[attribute, tree] != NONE and at[tree] != leaf[tree]:
+                count_at(evidence, counts, at[tree], label, n_classes, -1.0)
+                count_at(evidence, counts, leaf[tree], label, n_classes, 1.0)
+                at[tree] = leaf[tree]
 
 
 @njit(cache=True, nogil=True)
@@ -226,7 +100,7 @@ def _draw_label(evidence, counts, rows, mixture, row, temperature, scratch, rng)
                 weight[label] += mixture.log_prior[label, mixture.offset[a] + rows.value[row, a]]
         else:
             weight[label] += math.log(mixture.labels[k, label] - (label == before) + 1.0)
-    label = drawn(weight, n_classes, rng)
+    label = drawn(weight, n_classes, rng.random())
     if label == before:
         return
     for leaf in rows.leaf[row]:
@@ -289,7 +163,7 @@ def candidate_priors(mixture, value):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def jump(walks, evidence, counts, rows, mixture, candidates, temperature, rng, stop):  # type: ignore[no-untyped-def]  # noqa: PLR0912
+def jump(evidence, counts, rows, mixture, candidates, temperature, rng, stop):  # type: ignore[no-untyped-def]
     """Draw each row that is wholly unknown anew, with its label, among all candidates, until a flag is raised.
 
     By a prior of their own, so are rows that are partly known, among the candidates that have what is known of them.
@@ -328,19 +202,17 @@ def jump(walks, evidence, counts, rows, mixture, candidates, temperature, rng, s
                 for leaf in candidates.leaf[s]:
                     change += counts.more[leaf * n_classes + label]
                 weight[s * n_classes + label] = change / temperature + prior[s, label]
-        chosen = drawn(weight, n * n_classes, rng)
+        chosen = drawn(weight, n * n_classes, rng.random())
         s, rows.label[row] = chosen // n_classes, chosen % n_classes
         rows.value[row] = candidates.value[s]
         rows.leaf[row] = candidates.leaf[s]
-        for tree in range(len(walks.root)):
-            rows.tested[row, tree] = tested_by(walks, tree, rows.value[row])
         _put(evidence, counts, rows.leaf[row], rows.label[row], 1.0, n_classes)
         draw_component(rows, mixture, row, weight, rng)
         count_row(rows, mixture, row, 1)
 
 
 @njit(cache=True, nogil=True)
-def sweep(walks, evidence, counts, rows, mixture, least, most, n_sweeps, hot, cold, rng, stop):  # type: ignore[no-untyped-def]
+def sweep(walks, evidence, counts, rows, mixture, least, most, n_sweeps, hot, cold, scratch, rng, stop):  # type: ignore[no-untyped-def]
     """Sweep a dataset several times, cooling evenly on a log scale; counts, rows and mixture change in place.
 
     Parameters
@@ -357,13 +229,11 @@ def sweep(walks, evidence, counts, rows, mixture, least, most, n_sweeps, hot, co
     n_sweeps : int
     hot, cold : float
         First and last temperature of the likelihood; the prior has temperature 1.
+    scratch : Scratch
     rng : numpy.random.Generator
     stop : ndarray of uint8, shape (1,)
         Looked at before each row. Where it is raised, the other rows stay as they are.
     """
-    n_values = (mixture.offset[1:] - mixture.offset[:-1]).max()
-    room = max(n_values, mixture.labels.shape[0], mixture.labels.shape[1]) + 1
-    scratch = Scratch(np.empty(room), np.empty(room), np.empty((n_values + 1, 3), np.int64))
     for step in range(n_sweeps):
         temperature = hot * (cold / hot) ** (step / max(1, n_sweeps - 1))
         for row in range(len(rows.value)):

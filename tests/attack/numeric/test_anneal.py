@@ -10,14 +10,14 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from pytest_draft.artifact import occurrences
+from pytest_draft.attack.compiled_trees import attributes_tested
 from pytest_draft.attack.groups import group_by_occurrences
 from pytest_draft.attack.numeric.anneal import exchange, sweep
-from pytest_draft.attack.numeric.dataset import put, take
-from pytest_draft.attack.numeric.dataset import tested as attributes_tested
-from pytest_draft.attack.numeric.energy import cost_of, missed
+from pytest_draft.attack.numeric.dataset import count_row
+from pytest_draft.attack.numeric.energy import missed
 from pytest_draft.attack.numeric.prior import Prior
 from pytest_draft.attack.numeric.problem import build_numeric
-from pytest_draft.attack.numeric.states import attribute_states
+from pytest_draft.attack.walk.moves import Scratch, gain_of
 from pytest_draft.domain import infer
 from pytest_draft.timebox import TimeBox
 from studies.numeric_agreement import filled, generated
@@ -43,54 +43,56 @@ def random_state(problem, random):
 
 
 def begun(seed):
-    """Return a generated problem with its attributes, no prior, and random rows put in."""
+    """Return a generated problem, no prior, and random rows put in."""
     random = np.random.default_rng([seed, 7])
     problem = posed(generated([seed, 3]))
     labels = random.integers(problem.n_classes, size=problem.n_unknown)
     data = filled(problem, random_state(problem, random), labels)
-    attributes = attribute_states(problem.states)
-    share = [np.full(n, 1 / n) for n in problem.states.n_states]
-    _, copula = Prior(0.0, tuple(share), (False,) * len(share)).nothing(attributes, problem.n_classes)
-    return problem, attributes, copula, data, random
+    share = [np.ones(n) for n in problem.states.n_states]
+    copula = Prior(0.0, tuple(share), (False,) * len(share)).nothing(problem.n_classes)
+    return problem, copula, data, random
+
+
+def swept(problem, copula, data, rows, temperature, *, fixed_label=True, penalty=1.0, stop=GO_ON):
+    room = Scratch.of(problem.nodes.walks, max(problem.n_classes, *problem.states.n_states))
+    sweep(problem.nodes._replace(penalty=penalty), copula, data, fixed_label, rows, temperature, room, stop)
 
 
 def reaching(problem, state, times, t):
     """Return which rows reach each node of a tree, shape (n_nodes of the tree, n_rows), from the states alone."""
-    nodes, missing = problem.nodes, attribute_states(problem.states).missing
-    first, last = problem.nodes.root[t : t + 2]
+    nodes = problem.nodes.walks
+    first, last = nodes.root[t : t + 2]
     reach = np.zeros((last - first, len(state)), bool)
     reach[0] = times[t] > 0
     for v in range(first, last):
-        if nodes.left[v] < 0:
+        if nodes.attribute[v] < 0:
             continue
-        own, cut = state[:, nodes.attribute[v]], nodes.cut[v]
-        left = own != -2 - cut if cut <= -2 else own <= cut
-        if missing[nodes.attribute[v]] >= 0:
-            left = np.where(own == missing[nodes.attribute[v]], nodes.missing_left[v], left)
-        reach[nodes.left[v] - first] = reach[v - first] & left
-        reach[nodes.right[v] - first] = reach[v - first] & ~left
+        own, begin, end = state[:, nodes.attribute[v]], *nodes.right[2 * v : 2 * v + 2]
+        right = (begin <= own) & (own < end)
+        reach[nodes.child[2 * v] - first] = reach[v - first] & ~right
+        reach[nodes.child[2 * v + 1] - first] = reach[v - first] & right
     return reach
 
 
 def terms(problem, state, label, times):
     """Return by node how far counts and number of different rows are off, and how much speaks against its split."""
-    nodes, attributes = problem.nodes, attribute_states(problem.states)
-    off, against = np.zeros(len(nodes.left)), np.zeros(len(nodes.left))
-    for t in range(len(nodes.root) - 1):
+    nodes, walks = problem.nodes, problem.nodes.walks
+    off, against = np.zeros((2, len(nodes.weight)))
+    for t in range(walks.n_trees):
         reach = reaching(problem, state, times, t)
-        for v, rows in enumerate(reach, nodes.root[t]):
+        for v, rows in enumerate(reach, walks.root[t]):
             own = label[rows] if nodes.by_class[v] else np.zeros(rows.sum(), np.int64)
             count = np.bincount(own, weights=times[t, rows], minlength=problem.n_classes)
             off[v] = np.abs(count - nodes.count[v]).sum()
             if nodes.distinct[v] >= 0:
                 off[v] += abs(rows.sum() - nodes.distinct[v])
-            a = nodes.attribute[v]
-            if nodes.left[v] < 0 or attributes.one_hot[a]:
+            a = walks.attribute[v]
+            if a < 0 or walks.one_hot[a]:
                 continue
             own = state[rows, a]
-            own = own[own != attributes.missing[a]]
+            own = own[own != walks.missing[a]]
             low, high = problem.states.low[a], problem.states.high[a]
-            left, right = own[own <= nodes.cut[v]], own[own > nodes.cut[v]]
+            left, right = own[own < walks.right[2 * v]], own[own >= walks.right[2 * v]]
             if not np.isnan(nodes.twice[v]) and len(left) and len(right):
                 near, far = left.max(), right.min()
                 against[v] += not low[near] + low[far] <= nodes.twice[v] <= high[near] + high[far]
@@ -123,8 +125,8 @@ def agrees(problem, data):
 def listed(problem, data):
     """Return whether each leaf's list holds the rows that are in it, each once, forwards and backwards."""
     for t, leaf in enumerate(data.leaf):
-        for v in np.flatnonzero(problem.nodes.left[problem.nodes.root[t] : problem.nodes.root[t + 1]] < 0):
-            at = v + problem.nodes.root[t]
+        first, last = problem.nodes.walks.root[t : t + 2]
+        for at in first + np.flatnonzero(problem.nodes.walks.leaves[first:last]):
             k, previous, held = data.first[at], -1, []
             while k >= 0 and len(held) <= len(leaf):
                 if data.before[t, k] != previous:
@@ -138,20 +140,19 @@ def listed(problem, data):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_follows_from_the_rows_is_kept_by_all_that_changes_them(seed):
-    problem, attributes, copula, data, random = begun(seed)
-    nodes, times, n = problem.nodes, problem.times, problem.n_unknown
+    problem, copula, data, random = begun(seed)
+    nodes, n = problem.nodes, problem.n_unknown
     before = data.state.copy()
-    known = np.zeros(data.state.shape, bool)
     pairs = random.integers(n, size=(3 * n, 2))
 
     for k in random.permutation(n):
-        take(nodes, attributes, data, times, k)
+        count_row(nodes, data, k, -1)
         data.state[k] = random.integers(problem.states.n_states)
-        put(nodes, attributes, data, times, k)
+        count_row(nodes, data, k, 1)
     assert agrees(problem, data)
-    sweep(nodes, attributes, copula, data, times, False, known, random.permutation(n), 1.0, 1.0, GO_ON)
+    swept(problem, copula, data, random.permutation(n), 1.0, fixed_label=False)
     assert agrees(problem, data)
-    exchange(nodes, attributes, data, times, known, pairs, 5.0, 1.0, GO_ON)
+    exchange(nodes, data, pairs, 5.0, GO_ON)
     assert agrees(problem, data)
 
     assert (data.state != before).any()
@@ -160,41 +161,43 @@ def test_what_follows_from_the_rows_is_kept_by_all_that_changes_them(seed):
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("penalty", [0.0, 0.7])
 def test_what_a_row_costs_is_what_it_adds_to_the_energy(seed, penalty):
-    problem, attributes, _, data, _ = begun(seed)
+    problem, _, data, _ = begun(seed)
     for k in range(min(6, problem.n_unknown)):
         times = problem.times.copy()
         with_it = energy(problem, data.state, data.label, times, penalty)
         times[:, k] = 0
         without = energy(problem, data.state, data.label, times, penalty)
 
-        take(problem.nodes, attributes, data, problem.times, k)
-        cost = cost_of(problem.nodes, attributes, data, problem.times, k, penalty)
-        put(problem.nodes, attributes, data, problem.times, k)
+        nodes = problem.nodes._replace(penalty=penalty)
+        count_row(nodes, data, k, -1)
+        gain = gain_of(nodes.walks, nodes, data, data.state[k], data.label[k], data.times[:, k])
+        count_row(nodes, data, k, 1)
 
-        assert np.isclose(cost, with_it - without, rtol=0, atol=1e-9)
+        assert np.isclose(-gain, with_it - without, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_is_missed_is_what_the_leaves_lack_and_the_splits_contradict(seed):
-    problem, attributes, _, data, _ = begun(seed)
+    problem, _, data, _ = begun(seed)
     off, against = terms(problem, data.state, data.label, problem.times)
 
-    found = missed(problem.nodes, attributes, data)
+    found = missed(problem.nodes, data)
 
-    assert found == (off[problem.nodes.left < 0].sum(), against.sum())
+    assert found == (off[problem.nodes.walks.leaves].sum(), against.sum())
     assert sum(found) > 0
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_an_attribute_is_tested_where_a_node_on_the_way_tests_it(seed):
-    problem, attributes, _, data, _ = begun(seed)
+    problem, _, data, _ = begun(seed)
     expected = np.zeros(data.state.shape, bool)
-    for t in range(len(problem.nodes.root) - 1):
-        for v, rows in enumerate(reaching(problem, data.state, problem.times, t), problem.nodes.root[t]):
-            if problem.nodes.left[v] >= 0:
-                expected[rows, problem.nodes.attribute[v]] = True
+    walks = problem.nodes.walks
+    for t in range(walks.n_trees):
+        for v, rows in enumerate(reaching(problem, data.state, problem.times, t), walks.root[t]):
+            if walks.attribute[v] >= 0:
+                expected[rows, walks.attribute[v]] = True
 
-    assert (attributes_tested(problem.nodes, attributes, data, problem.times) == expected).all()
+    assert (attributes_tested(walks, data.state, problem.times) == expected).all()
 
 
 def tiny(gaps):
@@ -212,12 +215,11 @@ def test_two_rows_are_drawn_as_likely_as_their_energy_says(published, gaps, pena
     rows, domain, model = tiny(gaps)
     forest, _ = published(model, rows)
     problem = build_numeric(forest, domain, group_by_occurrences(occurrences(forest)), TimeBox(60))
-    attributes = attribute_states(problem.states)
     sizes = problem.states.n_states
     base = tuple((1 + np.arange(n)) / (1 + np.arange(n)).sum() for n in sizes)
-    attributes, copula = Prior(0.0, base, (False, False)).nothing(attributes, 2)
+    copula = Prior(0.0, base, (False, False)).nothing(2)
     data = filled(problem, problem.states.of_rows(rows), np.array([0, 1, 0, 1, 1]))
-    temperature, known = 0.8, np.zeros(data.state.shape, bool)
+    temperature = 0.8
     two = np.array([0, 1])
     kinds = list(product(range(sizes[0]), range(sizes[1]), range(2), range(sizes[0]), range(sizes[1]), range(2)))
     chance = np.empty(len(kinds))
@@ -231,10 +233,7 @@ def test_two_rows_are_drawn_as_likely_as_their_energy_says(published, gaps, pena
     found = np.zeros(len(kinds))
     shape = (sizes[0], sizes[1], 2, sizes[0], sizes[1], 2)
     for _ in range(6_000):
-        sweep(
-            *(problem.nodes, attributes, copula, data, problem.times),
-            *(False, known, np.tile(two, 3), temperature, penalty, GO_ON),
-        )
+        swept(problem, copula, data, np.tile(two, 3), temperature, fixed_label=False, penalty=penalty)
         drawn = np.column_stack([data.state[two], data.label[two]]).ravel()
         found[np.ravel_multi_index(drawn, shape)] += 1
 
@@ -243,13 +242,14 @@ def test_two_rows_are_drawn_as_likely_as_their_energy_says(published, gaps, pena
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_known_values_labels_and_other_rows_stay_as_they_are(seed):
-    problem, attributes, copula, data, random = begun(seed)
+    problem, copula, data, random = begun(seed)
     state, label = data.state.copy(), data.label.copy()
     known = random.random(state.shape) < 0.5
+    data.fixed[:] = known
     rows = np.arange(problem.n_unknown // 2)
 
     for _ in range(3):
-        sweep(problem.nodes, attributes, copula, data, problem.times, True, known, rows, 50.0, 1.0, GO_ON)
+        swept(problem, copula, data, rows, 50.0)
 
     assert (data.state == state)[known].all()
     assert (data.state == state)[len(rows) :].all()
@@ -258,13 +258,12 @@ def test_known_values_labels_and_other_rows_stay_as_they_are(seed):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_rows_that_change_places_leave_their_known_values_behind(seed):
-    problem, attributes, _, data, random = begun(seed)
+    problem, _, data, random = begun(seed)
     state = data.state.copy()
-    known = np.zeros(state.shape, bool)
-    known[:, 0] = True
+    data.fixed[:, 0] = True
     pairs = random.integers(problem.n_unknown, size=(100, 2))
 
-    exchange(problem.nodes, attributes, data, problem.times, known, pairs, 50.0, 1.0, GO_ON)
+    exchange(problem.nodes, data, pairs, 50.0, GO_ON)
 
     assert (data.state[:, 0] == state[:, 0]).all()
     assert (np.sort(data.state, axis=0) == np.sort(state, axis=0)).all()
@@ -274,10 +273,9 @@ def test_rows_that_change_places_leave_their_known_values_behind(seed):
 def test_the_seed_alone_decides_what_is_drawn():
     states = []
     for start in (1, 1, 2):
-        problem, attributes, copula, data, _ = begun(0)
+        problem, copula, data, _ = begun(0)
         data.random[0] = start
-        known, rows = np.zeros(data.state.shape, bool), np.arange(problem.n_unknown)
-        sweep(problem.nodes, attributes, copula, data, problem.times, False, known, rows, 1.0, 1.0, GO_ON)
+        swept(problem, copula, data, np.arange(problem.n_unknown), 1.0, fixed_label=False)
         states.append(data.state)
 
     assert (states[0] == states[1]).all()
@@ -285,12 +283,12 @@ def test_the_seed_alone_decides_what_is_drawn():
 
 
 def test_only_better_exchanges_are_made_in_the_cold():
-    problem, attributes, _, data, random = begun(5)
+    problem, _, data, random = begun(5)
     before = energy(problem, data.state, data.label, problem.times, 1.0)
     kinds = np.unique(data.state, axis=0, return_counts=True)
 
-    known, pairs = np.zeros(data.state.shape, bool), random.integers(problem.n_unknown, size=(200, 2))
-    done = exchange(problem.nodes, attributes, data, problem.times, known, pairs, 1e-9, 1.0, GO_ON)
+    pairs = random.integers(problem.n_unknown, size=(200, 2))
+    done = exchange(problem.nodes, data, pairs, 1e-9, GO_ON)
 
     after = energy(problem, data.state, data.label, problem.times, 1.0)
     assert done > 0
@@ -302,21 +300,22 @@ def test_only_better_exchanges_are_made_in_the_cold():
 
 
 def test_no_row_is_shown():
-    problem, _, _, data, _ = begun(0)
+    problem, _, data, _ = begun(0)
 
     assert repr(data) == f"Dataset({problem.n_unknown} rows, not shown)"
-    assert repr(problem.nodes) == f"NodeArrays({len(problem.nodes.left)} nodes of {len(problem.nodes.root) - 1} trees)"
+    assert (
+        repr(problem.nodes) == f"NodeArrays({len(problem.nodes.weight)} nodes of {problem.nodes.walks.n_trees} trees)"
+    )
 
 
 def test_no_row_changes_after_a_stop():
-    problem, attributes, copula, data, random = begun(0)
+    problem, copula, data, random = begun(0)
     state, label = data.state.copy(), data.label.copy()
-    known = np.zeros(state.shape, bool)
     rows = np.arange(problem.n_unknown)
     pairs = random.integers(len(rows), size=(50, 2))
 
-    sweep(problem.nodes, attributes, copula, data, problem.times, False, known, rows, 50.0, 0.0, STOP)
-    done = exchange(problem.nodes, attributes, data, problem.times, known, pairs, 50.0, 0.0, STOP)
+    swept(problem, copula, data, rows, 50.0, fixed_label=False, stop=STOP)
+    done = exchange(problem.nodes, data, pairs, 50.0, STOP)
 
     assert done == 0
     assert (data.state == state).all()
@@ -324,15 +323,14 @@ def test_no_row_changes_after_a_stop():
 
 
 def test_a_sweep_ends_soon_after_a_stop_and_leaves_whole_rows():
-    problem, attributes, copula, data, _ = begun(1)
-    known = np.zeros(data.state.shape, bool)
+    problem, copula, data, _ = begun(1)
     stop = GO_ON.copy()
     rows = np.tile(np.arange(problem.n_unknown), 20_000)
     before = data.state.copy()
     ended = threading.Event()
 
     def run() -> None:
-        sweep(problem.nodes, attributes, copula, data, problem.times, False, known, rows, 50.0, 0.0, stop)
+        swept(problem, copula, data, rows, 50.0, fixed_label=False, penalty=0.0, stop=stop)
         ended.set()
 
     threading.Thread(target=run, daemon=True).start()

@@ -23,7 +23,6 @@ from pytest_draft.attack.numeric.beam import (
 )
 from pytest_draft.attack.numeric.beliefs import Beliefs
 from pytest_draft.attack.numeric.problem import build_numeric
-from pytest_draft.attack.numeric.states import attribute_states
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.timebox import TimeBox
 from studies.numeric_agreement import filled, generated
@@ -68,13 +67,13 @@ def believed(problem, seed):
     )
     background = random.choice([0.0, 0.05, 0.3], size=len(label))
     tabulate(leaves, messages, problem.times, background, 0, len(leaves.node))
-    attributes = attribute_states(problem.states)
-    below = np.zeros((problem.n_classes, attributes.start[-1] + len(attributes.one_hot)))
+    start, walks = problem.nodes.start, problem.nodes.walks
+    below = np.zeros((problem.n_classes, start[-1] + len(walks.one_hot)))
     for c, (a, n) in product(range(problem.n_classes), enumerate(problem.states.n_states)):
         share = random.random(n) + 0.1
-        at = attributes.start[a] + a
+        at = start[a] + a
         below[c, at + 1 : at + n + 1] = np.cumsum(share / share.sum())
-    return leaves, messages, Marginals(attributes.start, attributes.one_hot, attributes.missing, below), background
+    return leaves, messages, Marginals(start, walks.one_hot, walks.missing, below), background
 
 
 def chances(problem, leaves, messages, background, k, c, leaf):

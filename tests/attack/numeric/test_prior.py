@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from pytest_draft.attack.numeric.dataset import Attributes, Dataset
+from pytest_draft.attack.compiled_trees import Walks
+from pytest_draft.attack.numeric.dataset import Dataset
+from pytest_draft.attack.numeric.energy import NodeArrays
 from pytest_draft.attack.numeric.prior import SHRINKAGE, Prior
 
 SIZES = (8, 5, 3)  # two ordered attributes and a one-hot group
@@ -19,14 +21,14 @@ def dataset(state, label):
 
 
 def learnt(strength, state, label, smooth=(False, False, False), base=None):
-    """Return attributes and copula that were learnt from states."""
-    start = np.cumsum([0, *SIZES]).astype(np.int32)
-    nothing = np.zeros(start[-1])
-    one_hot, missing = np.array([False, False, True]), np.full(3, -1, np.int32)
-    attributes = Attributes(start, nothing, nothing, nothing, one_hot, missing, nothing)
-    data = dataset(state, label)
+    """Return what was learnt from states of two ordered attributes and a one-hot group."""
     base = tuple(np.full(size, 1 / size) for size in SIZES) if base is None else base
-    return Prior(strength, base, smooth).learn(attributes, data, 2)
+    nothing = np.zeros(1, np.int32)
+    walks = dict.fromkeys(Walks._fields, nothing) | {"one_hot": np.array([False, False, True])}
+    start = np.cumsum([0, *map(len, base)]).astype(np.int32)
+    nodes = dict.fromkeys(NodeArrays._fields, nothing) | {"walks": Walks(**walks), "start": start}
+    nodes["count"] = np.zeros((1, 2), np.int32)
+    return Prior(strength, base, smooth).learn(NodeArrays(**nodes), dataset(state, label))
 
 
 def rows(n=400):
@@ -38,39 +40,39 @@ def rows(n=400):
     return np.column_stack([first, second, random.integers(3, size=n)]), label
 
 
-def own(attributes, a):
-    return slice(attributes.start[a], attributes.start[a + 1])
+def own(a):
+    return slice(sum(SIZES[:a]), sum(SIZES[: a + 1]))
 
 
 def test_with_the_copula_the_states_are_as_likely_as_they_are_common():
     state, label = rows()
 
-    attributes, _ = learnt(1.0, state, label)
+    copula = learnt(1.0, state, label)
 
     for a, size in enumerate(SIZES):
-        here = own(attributes, a)
-        normal = 0 if a == 2 else attributes.score[here] ** 2 / 2
-        share = np.exp(attributes.log_prior[here] - normal)
+        here = own(a)
+        normal = 0 if a == 2 else copula.score[here] ** 2 / 2
+        share = np.exp(copula.log_prior[here] - normal)
         expected = np.bincount(state[:, a].astype(int), minlength=size) + 0.3 * len(state) / size
         assert np.isclose(share.sum(), 1)
         assert np.allclose(share, expected / expected.sum())
 
 
 def test_scores_are_in_order_and_that_of_the_middle_is_nothing():
-    attributes, _ = learnt(1.0, *rows())
+    copula = learnt(1.0, *rows())
 
-    assert (np.diff(attributes.score[own(attributes, 0)]) > 0).all()
-    even, _ = learnt(1.0, np.tile(np.arange(8)[:, None], (1, 3)) % SIZES, np.zeros(8))
-    assert np.allclose(even.score[own(even, 0)], norm.ppf((np.arange(8) + 0.5) / 8))
+    assert (np.diff(copula.score[own(0)]) > 0).all()
+    even = learnt(1.0, np.tile(np.arange(8)[:, None], (1, 3)) % SIZES, np.zeros(8))
+    assert np.allclose(even.score[own(0)], norm.ppf((np.arange(8) + 0.5) / 8))
 
 
 def test_states_that_no_row_has_stay_possible_as_far_as_they_were():
     base = (np.array([0.9, *[0.1 / 7] * 7]), np.full(5, 0.2), np.full(3, 1 / 3))
 
-    attributes, _ = learnt(1.0, np.zeros((50, 3)), np.zeros(50), base=base)
+    copula = learnt(1.0, np.zeros((50, 3)), np.zeros(50), base=base)
 
-    prior = attributes.log_prior - np.where(np.arange(16) < 13, attributes.score**2 / 2, 0)
-    assert np.isfinite(attributes.log_prior).all()
+    prior = copula.log_prior - np.where(np.arange(16) < 13, copula.score**2 / 2, 0)
+    assert np.isfinite(copula.log_prior).all()
     assert (np.exp(prior[1:8]) > 0.001).all()
     assert (prior[0] > prior[1:8]).all()
 
@@ -78,15 +80,9 @@ def test_states_that_no_row_has_stay_possible_as_far_as_they_were():
 def test_where_neighbours_are_alike_what_is_common_makes_them_more_likely():
     state = np.full((60, 3), 2)
     base = tuple(np.full(size, 1 / size) for size in (80, 5, 3))
-    start = np.array([0, 80, 85, 88], np.int32)
-    nothing = np.zeros(88)
-    attributes = Attributes(
-        start, nothing, nothing, nothing, np.array([False, False, True]), np.full(3, -1, np.int32), nothing
-    )
     state[:, 0] = 40
-    data = dataset(state, np.zeros(60))
 
-    found = [Prior(1.0, base, (smooth, False, False)).learn(attributes, data, 2)[0] for smooth in (False, True)]
+    found = [learnt(1.0, state, np.zeros(60), (smooth, False, False), base) for smooth in (False, True)]
 
     alone, smooth = (np.exp(one.log_prior[:80] - one.score[:80] ** 2 / 2) for one in found)
     assert np.isclose(alone[41], alone[0])
@@ -97,9 +93,9 @@ def test_where_neighbours_are_alike_what_is_common_makes_them_more_likely():
 def test_each_score_is_expected_where_a_regression_on_the_others_puts_it():
     state, label = rows()
 
-    attributes, copula = learnt(0.5, state, label)
+    copula = learnt(0.5, state, label)
 
-    scores = np.stack([attributes.score[own(attributes, a)][state[:, a].astype(int)] for a in range(2)], axis=1)
+    scores = np.stack([copula.score[own(a)][state[:, a].astype(int)] for a in range(2)], axis=1)
     mean = np.stack([scores[label == c].sum(axis=0) / ((label == c).sum() + 2) for c in range(2)])
     away = scores - mean[label]
     covariance = (1 - SHRINKAGE) * away.T @ away / len(away) + SHRINKAGE * np.eye(2)
@@ -114,7 +110,7 @@ def test_each_score_is_expected_where_a_regression_on_the_others_puts_it():
 
 
 def test_a_one_hot_group_expects_nothing_and_tells_the_others_nothing():
-    _, copula = learnt(1.0, *rows())
+    copula = learnt(1.0, *rows())
 
     assert (copula.slope[2] == 0).all()
     assert (copula.slope[:, 2] == 0).all()
@@ -125,20 +121,18 @@ def test_strength_is_a_power_of_what_is_learnt_and_none_leaves_the_base():
     state, label = rows()
     full, half, none = (learnt(strength, state, label) for strength in (1.0, 0.5, 0.0))
 
-    assert np.allclose(none[0].log_prior, np.log(np.repeat(1 / np.array(SIZES), SIZES)))
-    assert np.abs(full[0].log_prior - none[0].log_prior).max() > 0.1
-    assert np.allclose(half[0].log_prior, (full[0].log_prior + none[0].log_prior) / 2)
-    assert none[1].strength == 0
+    assert np.allclose(none.log_prior, np.log(np.repeat(1 / np.array(SIZES), SIZES)))
+    assert np.abs(full.log_prior - none.log_prior).max() > 0.1
+    assert np.allclose(half.log_prior, (full.log_prior + none.log_prior) / 2)
+    assert none.strength == 0
 
 
 @pytest.mark.parametrize("n_classes", [1, 3])
 def test_before_anything_is_learnt_each_state_is_as_likely_as_its_base(n_classes):
     base = (np.array([0.7, 0.3]), np.array([0.2, 0.3, 0.5]))
     prior = Prior(1.0, base, (False, False))
-    start, nothing = np.array([0, 2, 5], np.int32), np.zeros(5)
-    attributes = Attributes(start, nothing, nothing, nothing, np.zeros(2, bool), np.full(2, -1, np.int32), nothing)
 
-    found, copula = prior.nothing(attributes, n_classes)
+    found = prior.nothing(n_classes)
 
     assert np.allclose(np.exp(found.log_prior), [0.7, 0.3, 0.2, 0.3, 0.5])
-    assert (copula.strength, copula.mean.shape) == (0, (n_classes, 2))
+    assert (found.strength, found.mean.shape) == (0, (n_classes, 2))

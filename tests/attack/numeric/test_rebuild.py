@@ -14,7 +14,6 @@ from pytest_draft.attack.groups import KnownRows, group_by_occurrences, split_by
 from pytest_draft.attack.numeric.energy import missed
 from pytest_draft.attack.numeric.problem import build_numeric
 from pytest_draft.attack.numeric.rebuild import rebuild_numeric
-from pytest_draft.attack.numeric.states import attribute_states
 from pytest_draft.attack.search import Search
 from pytest_draft.domain import infer
 from pytest_draft.errors import NotCoveredError
@@ -67,7 +66,7 @@ def rebuilt(problem, workers=1, effort=EFFORT, seed=0):
 def residual_of(problem, rows, labels):
     """Return what rows miss, written down once more."""
     data = filled(problem, problem.states.of_rows(rows), labels)
-    return sum(missed(problem.nodes, attribute_states(problem.states), data))
+    return sum(missed(problem.nodes, data))
 
 
 NAMES = ["bagging", "no bagging", "extra trees", "shallow", "regressor", "coarse regressor"]

@@ -11,11 +11,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pytest_draft.artifact import occurrences
 from pytest_draft.artifact.forest.nodes import depth_first
+from pytest_draft.attack.compiled_trees import Walks
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.groups import group_by_occurrences
 from pytest_draft.attack.numeric.problem import build_numeric
 from pytest_draft.attack.numeric.states import (
-    attribute_states,
     decimal_step,
     nodes_of,
     states_of,
@@ -177,7 +177,7 @@ def test_a_missing_value_is_the_last_state():
     assert states.n_states[1:].tolist() == [5, 2]
     assert (states.of_rows(rows)[0] == last).all()
     assert states.of_rows(rows)[1, 1:].tolist() == [0, 0]
-    assert attribute_states(states).missing.tolist() == [last[0], 4, -1]
+    assert Walks.of(forest, domain, states.ends).missing.tolist() == [last[0], 4, -1]
 
 
 MODELS = {
@@ -224,14 +224,14 @@ def test_states_reach_the_leaves_and_counts_of_their_rows(published, name, gaps)
     for t, tree in enumerate(forest.trees):
         order, _ = depth_first(tree.left, tree.right)
         place = np.argsort(order)
-        reached = place[tree.leaves[leaf_positions(tree, np.ascontiguousarray(rows.T))]] + problem.nodes.root[t]
+        reached = place[tree.leaves[leaf_positions(tree, np.ascontiguousarray(rows.T))]] + problem.nodes.walks.root[t]
         assert (data.leaf[t] == np.where(times[t] > 0, reached, -1)).all()
-        here = slice(problem.nodes.root[t], problem.nodes.root[t + 1])
+        here = slice(problem.nodes.walks.root[t], problem.nodes.walks.root[t + 1])
         assert (data.draws[here] == forest.counts(t)[order]).all()
         assert (data.present[here] == tree.n_distinct[order]).all()
         told = tree.n_distinct[order] if forest.draws.drawn else -1
         assert (problem.nodes.distinct[here] == told).all()
-        assert (problem.nodes.end[here][[0, -1]] == problem.nodes.root[t + 1]).all()
+        assert (problem.nodes.walks.end[here][[0, -1]] == problem.nodes.walks.root[t + 1]).all()
 
 
 def test_thresholds_beside_gaps_alone_tell_no_midpoint(published):

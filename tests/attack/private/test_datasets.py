@@ -96,7 +96,7 @@ def test_open_attributes_are_those_that_no_tree_tests_however_many_there_are(rel
             while tree.left[node] >= 0:
                 tested[row, tree.feature[node]] = True
                 node = (tree.left if values[tree.feature[node]] <= tree.threshold[node] else tree.right)[node]
-    assert (~compiled_trees.tested_anywhere(Walks.of(forest, domain), value) == ~tested).all()
+    assert (~compiled_trees.attributes_tested(Walks.of(forest, domain), value, None) == ~tested).all()
 
 
 # The posterior
@@ -170,7 +170,7 @@ def test_counts_and_gains_stay_in_step_with_the_rows(released):
     assert (more == chain._counts.more).all()
     assert (less == chain._counts.less).all()
     assert chain.log_likelihood == pytest.approx(problem.model.log_likelihood(*chain.dataset))
-    _, fresh = chain._counted()
+    fresh = chain._counts_and_mixture()[1]
     assert (fresh.values == chain._mixture.values).all()
     assert (fresh.labels == chain._mixture.labels).all()
 
