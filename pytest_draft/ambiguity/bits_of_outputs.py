@@ -33,31 +33,33 @@ MOST_ROWS = 1_000
 
 
 @njit(cache=True, nogil=True)
-def _gains(walks, counts, rows, offset, n_classes, scratch, found):  # type: ignore[no-untyped-def]
+def _gains(walks, evidence, counts, rows, offset, n_classes, scratch, found):  # type: ignore[no-untyped-def]
     """Write what each change of one open value of one row adds to the log-likelihood."""
     for row in range(len(rows.value)):
         for a in range(rows.value.shape[1]):
             if not rows.open_value[row, a]:
                 continue
             n_values = offset[a + 1] - offset[a]
-            changes_of(walks, counts, rows, row, a, n_values, n_classes, scratch)
+            changes_of(walks, evidence, counts, rows, row, a, n_values, n_classes, scratch)
             for value in range(n_values):
                 found[row, offset[a] + value] = scratch.change[value]
 
 
 @njit(cache=True, nogil=True)
-def _splits(evidence, rows, here, there, label, n_here, least, found, n_classes):  # type: ignore[no-untyped-def]
+def _splits(evidence, rows, here, there, label, n_here, least, found, n_classes, width):  # type: ignore[no-untyped-def]
     """Write what each split of two vectors' rows adds to the log-likelihood, from `least` rows of the first on."""
     for place in range(len(found)):
         moved = float(least + place - n_here)
         for tree in range(len(here)):
             if here[tree] != there[tree]:
-                rows[here[tree] * n_classes + label] += moved
-                rows[there[tree] * n_classes + label] -= moved
-                found[place] += score(evidence, rows, here[tree], n_classes)
-                found[place] += score(evidence, rows, there[tree], n_classes)
-                rows[here[tree] * n_classes + label] -= moved
-                rows[there[tree] * n_classes + label] += moved
+                source, target = here[tree] * n_classes + label, there[tree] * n_classes + label
+                rows[source] += moved
+                rows[target] -= moved
+                found[place] += score(evidence, rows, source // width, width)
+                if target // width != source // width:
+                    found[place] += score(evidence, rows, target // width, width)
+                rows[source] -= moved
+                rows[target] += moved
 
 
 def bits_at(model: LeafModel[Any], value: Int32Array, label: IntArray, open_value: BoolArray) -> float:
@@ -122,7 +124,7 @@ def _bits_of_pairs(
             least, most = max(0, n_here - MOST_MOVED), min(together, n_here + MOST_MOVED)
             found = np.zeros(most - least + 1)
             both = leaves_of(model.walks, np.array([here[:-1], there[:-1]], dtype=np.int32))
-            _splits(evidence, rows, both[0], both[1], here[-1], n_here, least, found, n_classes)
+            _splits(evidence, rows, both[0], both[1], here[-1], n_here, least, found, n_classes, model.width)
             first = np.arange(least, most + 1)
             orders = gammaln(first + 1) + gammaln(together - first + 1)
             bits += float(_entropy((found - orders)[None])[0])
@@ -151,7 +153,7 @@ def _gains_of(
     n_values = int((offset[1:] - offset[:-1]).max())
     scratch = Scratch(np.empty(n_values + 1), np.empty(n_values + 1), np.empty((n_values + 1, 3), np.int64))
     found = np.full((len(chosen), int(offset[-1])), -np.inf)
-    _gains(model.walks, model.counts(value, label), rows, offset, model.n_classes, scratch, found)
+    _gains(model.walks, model.evidence, model.counts(value, label), rows, offset, model.n_classes, scratch, found)
     return found
 
 

@@ -141,8 +141,13 @@ class Walks(NamedTuple):
     """Shape (n_attributes,)."""
 
     @classmethod
-    def of(cls, forest: Forest, domain: Domain) -> Walks:
+    def of(cls, forest: Forest, domain: Domain, parted_by: Sequence[int] = ()) -> Walks:
         """Return the trees of a forest; leaves are numbered tree by tree, as in `Tree.leaves`.
+
+        Parameters
+        ----------
+        parted_by : sequence of int
+            Attributes by whose values each leaf is parted: leaf ``l`` becomes ``l * n_values + value``, and so on.
 
         Raises
         ------
@@ -151,13 +156,36 @@ class Walks(NamedTuple):
         """
         nodes = ForestNodes.of(forest.trees)
         attribute, cut = cuts_of(nodes, domain, ends_of(domain))
-        return cls(
+        walks = cls(
             nodes.first[:-1].astype(np.int32),
             np.where(nodes.leaf < 0, attribute, -1 - nodes.leaf).astype(np.int32),
             cut.astype(np.int32),
             np.stack([nodes.right, nodes.left], axis=1).ravel().astype(np.int32),
             np.array([made.kind == "one-hot" for made in domain.attributes]),
         )
+        for a in parted_by:
+            walks = walks.parted(a, domain.attributes[a].n_values)
+        return walks
+
+    def parted(self, attribute: int, n_values: int) -> Walks:
+        """Return the trees with each leaf parted into one for each value of an attribute, by one test after another."""
+        leaf_node, n_nodes = np.flatnonzero(self.attribute < 0), len(self.attribute)
+        if n_values == 1:
+            return self
+        leaf = -1 - self.attribute[leaf_node].astype(np.int64)
+        # The first test stands in the leaf's place; each test parts one value off, which is a leaf, and a test follows.
+        value, new = np.arange(n_values), n_nodes + np.arange(len(leaf))[:, None] * (2 * n_values - 2)
+        left, right = new + 2 * value[:-1], new + 2 * value[:-1] + 1
+        tests = np.column_stack([leaf_node, right[:, :-1]])
+        cut = -1 - value[:-1] if self.one_hot[attribute] else 1 + value[:-1]
+        size = n_nodes + len(leaf) * (2 * n_values - 2)
+        tested, cuts, child = np.empty(size, np.int32), np.zeros(size, np.int32), np.zeros((size, 2), np.int32)
+        tested[:n_nodes], cuts[:n_nodes], child[:n_nodes] = self.attribute, self.cut, self.child.reshape(-1, 2)
+        tested[tests], cuts[tests] = attribute, cut
+        child[tests, 0], child[tests, 1] = (left, right) if self.one_hot[attribute] else (right, left)
+        last = np.column_stack([left, right[:, -1]])
+        tested[last] = -1 - (leaf[:, None] * n_values + value)
+        return self._replace(attribute=tested, cut=cuts, child=child.ravel())
 
 
 @njit(cache=True, nogil=True, inline="always")

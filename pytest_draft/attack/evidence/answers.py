@@ -25,7 +25,6 @@ from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.forest.observations import Answers, Possible
 from pytest_draft.artifact.forest.observations.answers import MOST_LISTED
-from pytest_draft.attack.compiled_trees import Walks
 from pytest_draft.attack.evidence.evidence import LeafModel, scored_by, total_score
 from pytest_draft.attack.redacted import redacted
 from pytest_draft.domain import Domain
@@ -369,6 +368,11 @@ class OutputEvidence(NamedTuple):
         return False
 
     @property
+    def reads(self) -> tuple[int, ...]:
+        """It tells of classes alone."""
+        return ()
+
+    @property
     def alike(self) -> IntArray:
         """Leaves that say the same have the same number."""
         return self.outputs.said
@@ -432,4 +436,4 @@ def model_of(forest: Forest, domain: Domain, n_rows: int, most_rows: int | None 
     mixed = MIXED if grown_to_the_end(forest) else 1.0
     outputs = leaf_outputs(forest, most)
     evidence = OutputEvidence(outputs, rate, PENALTY, gammaln(np.arange(1.0, most + 2.0)), mixed)
-    return LeafModel(domain, Walks.of(forest, domain), evidence, len(outputs.kind), forest.n_classes)
+    return LeafModel.of(forest, domain, evidence)

@@ -7,6 +7,7 @@ row's move changes two terms in each tree: these changes are kept at hand (`Leaf
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
@@ -17,6 +18,7 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from pytest_draft.arrays import FloatArray, Int32Array, IntArray
+from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.compiled_trees import Walks, leaves_of
 from pytest_draft.attack.redacted import redacted
 from pytest_draft.domain import Domain
@@ -35,6 +37,13 @@ class LeafEvidence(Protocol):
         """Whether a leaf says something of each class alone: its entries are scored as so many leaves of one class."""
 
     @property
+    def reads(self) -> tuple[int, ...]:
+        """The attributes whose values it says something of; empty where it tells of classes alone.
+
+        Then the rows of a leaf are counted by kind: by class, and by their values of these attributes.
+        """
+
+    @property
     def alike(self) -> IntArray:
         """Shape (n_leaves,): equal for leaves that say the same, so that a score is worked out once; or (0,).
 
@@ -46,7 +55,7 @@ class LeafEvidence(Protocol):
 
         Parameters
         ----------
-        rows : ndarray of float64, shape (n_leaves, n_classes)
+        rows : ndarray of float64, shape (n_leaves, n_kinds)
         """
 
 
@@ -59,8 +68,9 @@ def scored_by(kernel: Callable[..., Any]) -> Callable[[Class], Class]:
     Parameters
     ----------
     kernel : callable
-        Compiled ``kernel(evidence, rows, leaf, n_classes)``: what a leaf adds to the log-likelihood. ``rows``, of shape
-        (n_leaves * n_classes,), are those at each leaf and class; they need not be whole.
+        Compiled ``kernel(evidence, rows, leaf, n_kinds)``: what a leaf adds to the log-likelihood. ``rows``, of shape
+        (n_leaves * n_kinds,), are those at each leaf by kind; they need not be whole. A kind is a class or, of evidence
+        that `reads` attributes, ``value * n_classes + class``, the values of several counting on like digits.
     """
 
     def decorated(cls: Class) -> Class:
@@ -93,7 +103,7 @@ class LeafCounts(NamedTuple):
     here: FloatArray
     """Shape (n_leaves,), or (n_leaves * n_classes,) by class. What each leaf adds as it is."""
     width: int
-    """Entries that are scored together: as many as there are classes; by class, 1."""
+    """Entries that are scored together: as many as there are kinds of rows; by class, 1."""
     alike: IntArray
     """As in `LeafEvidence`."""
     key: NDArray[np.uint64]
@@ -157,13 +167,15 @@ def count_at(evidence, counts, leaf, label, n_classes, step):  # type: ignore[no
     """Add a row to a leaf and class, or take it away."""
     entry = leaf * n_classes + label
     counts.rows[entry] += step
-    _gains(evidence, counts, entry if counts.width == 1 else leaf)
+    _gains(evidence, counts, entry // counts.width)
 
 
 @njit(cache=True, nogil=True, inline="always")
-def relabelling(evidence, counts, leaf, before, label, n_classes):  # type: ignore[no-untyped-def]
-    """Return what it adds to the log-likelihood that one row of a leaf, scored as one, changes its class."""
-    source, target = leaf * n_classes + before, leaf * n_classes + label
+def moving(evidence, counts, source, target):  # type: ignore[no-untyped-def]
+    """Return what it adds to the log-likelihood that one row moves from one entry to another."""
+    leaf = source // counts.width
+    if leaf != target // counts.width:
+        return counts.less[source] + counts.more[target]
     counts.rows[source] -= 1.0
     counts.rows[target] += 1.0
     change = known_score(evidence, counts, leaf) - counts.here[leaf]
@@ -190,8 +202,26 @@ class LeafModel(Generic[Evidence]):
     walks: Walks
     evidence: Evidence
     n_leaves: int
-    """Of all trees."""
+    """Of all trees, as they are walked: a leaf of evidence that reads values is parted by these."""
     n_classes: int
+
+    @classmethod
+    def of(cls, forest: Forest, domain: Domain, evidence: Evidence) -> LeafModel[Evidence]:
+        """Return the likelihood of what a forest's leaves say.
+
+        Raises
+        ------
+        NotCoveredError
+            Where an attribute of the domain is numeric, or may be missing.
+        """
+        walks = Walks.of(forest, domain, evidence.reads)
+        return cls(domain, walks, evidence, int(-walks.attribute.min()), forest.n_classes)
+
+    @property
+    def width(self) -> int:
+        """Entries that are scored together."""
+        sizes = [self.domain.attributes[a].n_values for a in self.evidence.reads]
+        return 1 if self.evidence.by_class else self.n_classes * math.prod(sizes)
 
     @property
     def n_trees(self) -> int:
@@ -213,7 +243,7 @@ class LeafModel(Generic[Evidence]):
     def counts(self, value: Int32Array, label: IntArray) -> LeafCounts:
         """Return the rows at each leaf and class, with what one more or less adds; parameters as `rows_at_leaves`."""
         rows, alike = self.rows_at_leaves(value, label), self.evidence.alike
-        more, less, width = np.zeros(len(rows)), np.zeros(len(rows)), 1 if self.evidence.by_class else self.n_classes
+        more, less, width = np.zeros(len(rows)), np.zeros(len(rows)), self.width
         here, n_known = np.zeros(len(rows) // width), _MEMO if len(alike) else 0
         counts = LeafCounts(rows, more, less, here, width, alike, np.zeros(n_known, dtype=np.uint64), np.zeros(n_known))
         all_gains(self.evidence, counts)
@@ -225,8 +255,8 @@ class LeafModel(Generic[Evidence]):
 
     def total(self, rows: FloatArray) -> float:
         """Return the log-likelihood of rows by leaf and class, as `rows_at_leaves` returns them."""
-        return float(total_score(self.evidence, rows, self.n_classes))
+        return float(total_score(self.evidence, rows, self.width))
 
     def lacking(self, rows: FloatArray) -> int:
         """Return by how many rows those by leaf and class miss what the leaves say: see `LeafEvidence`."""
-        return self.evidence.lacking(rows.reshape(-1, self.n_classes))
+        return self.evidence.lacking(rows.reshape(-1, self.width))

@@ -15,7 +15,6 @@ from scipy import stats
 
 from pytest_draft.arrays import FloatArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.compiled_trees import Walks
 from pytest_draft.attack.evidence.evidence import LeafModel, scored_by
 from pytest_draft.attack.evidence.noise import CountNoise
 from pytest_draft.attack.redacted import redacted
@@ -68,6 +67,11 @@ class NoisyEvidence(NamedTuple):
     def by_class(self) -> bool:
         """Each entry has noise of its own."""
         return True
+
+    @property
+    def reads(self) -> tuple[int, ...]:
+        """It tells of classes alone."""
+        return ()
 
     @property
     def alike(self) -> IntArray:
@@ -138,7 +142,7 @@ def build_noisy(
         value = np.concatenate([value, np.full((room, len(domain.attributes)), -1, dtype=np.int32)])
         label = np.concatenate([label, np.full(room, -1, dtype=np.int64)])
     evidence = NoisyEvidence.of(released.ravel().astype(np.int64), noise, n_rows[1])
-    model = LeafModel(domain, Walks.of(forest, domain), evidence, *released.shape)
+    model = LeafModel.of(forest, domain, evidence)
     return NoisyProblem(domain, None, model, value, label, n_rows, noise, released)
 
 

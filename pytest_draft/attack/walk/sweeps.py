@@ -16,7 +16,7 @@ from numba import njit
 
 from pytest_draft.arrays import FloatArray, Int32Array, IntArray
 from pytest_draft.attack.compiled_trees import goes_left, next_of, tested_by
-from pytest_draft.attack.evidence.evidence import count_at, relabelling
+from pytest_draft.attack.evidence.evidence import count_at, moving
 from pytest_draft.attack.redacted import redacted
 from pytest_draft.attack.walk.mixture import count_row, draw_component, drawn, imagine
 
@@ -52,20 +52,20 @@ def _put(evidence, counts, leaf, label, step, n_classes):  # type: ignore[no-unt
 
 
 @njit(cache=True, nogil=True)
-def _changes_of_values(walks, counts, rows, row, attribute, n_values, n_classes, scratch):  # type: ignore[no-untyped-def]
+def _changes_of_values(walks, evidence, counts, rows, row, attribute, n_values, n_classes, scratch):  # type: ignore[no-untyped-def]
     """Write to `change` what each value of an attribute of one row adds to the log-likelihood.
 
     Each tree that tests the attribute is walked once, with a range of values that is parted where it is tested.
     """
     cut = walks.cut
     values, label, change, stack = rows.value[row], rows.label[row], scratch.change, scratch.stack
+    less, more, by_leaf = counts.less, counts.more, counts.width <= n_classes
     change[: n_values + 1] = 0.0  # how much more each value adds than the one before
     bit = np.uint64(1) << np.uint64(attribute & 63)
     for tree in range(len(walks.root)):
         if not rows.tested[row, tree] & bit:
             continue
         here = rows.leaf[row, tree]
-        leaving = counts.less[here * n_classes + label]
         stack[0, 0], stack[0, 1], stack[0, 2] = walks.root[tree], 0, n_values
         depth = 1
         while depth > 0:
@@ -86,7 +86,8 @@ def _changes_of_values(walks, counts, rows, row, attribute, n_values, n_classes,
                     node = walks.child[2 * node + 1]
             there = -1 - walks.attribute[node]
             if there != here:
-                gain = leaving + counts.more[there * n_classes + label]
+                source, target = here * n_classes + label, there * n_classes + label
+                gain = less[source] + more[target] if by_leaf else moving(evidence, counts, source, target)
                 change[low] += gain
                 change[high] -= gain
     level = 0.0
@@ -96,7 +97,7 @@ def _changes_of_values(walks, counts, rows, row, attribute, n_values, n_classes,
 
 
 @njit(cache=True, nogil=True)
-def _changes_of_group(walks, counts, rows, row, attribute, n_values, n_classes, scratch):  # type: ignore[no-untyped-def]
+def _changes_of_group(walks, evidence, counts, rows, row, attribute, n_values, n_classes, scratch):  # type: ignore[no-untyped-def]
     """Do the same for a one-hot group: a walk goes on for all other values where one is parted from them."""
     cut = walks.cut
     values, label, change, stack = rows.value[row], rows.label[row], scratch.change, scratch.stack
@@ -106,7 +107,6 @@ def _changes_of_group(walks, counts, rows, row, attribute, n_values, n_classes, 
         if not rows.tested[row, tree] & bit:
             continue
         here = rows.leaf[row, tree]
-        leaving = counts.less[here * n_classes + label]
         node, n_parted = walks.root[tree], 0
         while walks.attribute[node] >= 0:
             b = walks.attribute[node]
@@ -124,7 +124,9 @@ def _changes_of_group(walks, counts, rows, row, attribute, n_values, n_classes, 
                 n_parted += 1
             node = walks.child[2 * node + 1]
         there = -1 - walks.attribute[node]
-        common = 0.0 if there == here else leaving + counts.more[there * n_classes + label]
+        common = 0.0
+        if there != here:
+            common = moving(evidence, counts, here * n_classes + label, there * n_classes + label)
         change[n_values] += common
         for i in range(n_parted):
             node, one = stack[i, 0], stack[i, 1]
@@ -135,18 +137,18 @@ def _changes_of_group(walks, counts, rows, row, attribute, n_values, n_classes, 
             there = -1 - walks.attribute[node]
             change[one] -= common
             if there != here:
-                change[one] += leaving + counts.more[there * n_classes + label]
+                change[one] += moving(evidence, counts, here * n_classes + label, there * n_classes + label)
     for value in range(n_values):
         change[value] += change[n_values]
 
 
 @njit(cache=True, nogil=True)
-def changes_of(walks, counts, rows, row, attribute, n_values, n_classes, scratch):  # type: ignore[no-untyped-def]
+def changes_of(walks, evidence, counts, rows, row, attribute, n_values, n_classes, scratch):  # type: ignore[no-untyped-def]
     """Write to `change` what each value of an attribute of one row adds to the log-likelihood."""
     if walks.one_hot[attribute]:
-        _changes_of_group(walks, counts, rows, row, attribute, n_values, n_classes, scratch)
+        _changes_of_group(walks, evidence, counts, rows, row, attribute, n_values, n_classes, scratch)
     else:
-        _changes_of_values(walks, counts, rows, row, attribute, n_values, n_classes, scratch)
+        _changes_of_values(walks, evidence, counts, rows, row, attribute, n_values, n_classes, scratch)
 
 
 @njit(cache=True, nogil=True)
@@ -159,6 +161,7 @@ def _draw_values(walks, evidence, counts, rows, mixture, row, temperature, scrat
     """
     root, tested, cut, child = walks.root, walks.attribute, walks.cut, walks.child
     less, more, change, weight = counts.less, counts.more, scratch.change, scratch.weight
+    by_leaf = counts.width <= mixture.labels.shape[1]
     values, at, ways, open_value = rows.value[row], rows.leaf[row], rows.tested[row], rows.open_value[row]
     n_classes, label, k = mixture.labels.shape[1], rows.label[row], rows.component[row]
     held, worth, log_prior = mixture.values[k], mixture.weight, mixture.log_prior
@@ -176,12 +179,14 @@ def _draw_values(walks, evidence, counts, rows, mixture, row, temperature, scrat
                     while tested[node] >= 0:
                         node = child[2 * node + goes_left(cut[node], values[tested[node]])]
                     here, there = at[tree], -1 - tested[node]
-                    if there != here:
+                    if there != here and by_leaf:
                         gain += less[here * n_classes + label] + more[there * n_classes + label]
+                    elif there != here:
+                        gain += moving(evidence, counts, here * n_classes + label, there * n_classes + label)
             change[before], change[1 - before] = 0.0, gain
             values[attribute] = before
         else:
-            changes_of(walks, counts, rows, row, attribute, n_values, n_classes, scratch)
+            changes_of(walks, evidence, counts, rows, row, attribute, n_values, n_classes, scratch)
         for value in range(n_values):
             weight[value] = change[value] / temperature
             if len(log_prior):
@@ -211,15 +216,12 @@ def _draw_values(walks, evidence, counts, rows, mixture, row, temperature, scrat
 def _draw_label(evidence, counts, rows, mixture, row, temperature, scratch, rng):  # type: ignore[no-untyped-def]
     """Draw the label of one row anew."""
     n_classes, before, k = mixture.labels.shape[1], rows.label[row], rows.component[row]
-    weight, less, more, by_class, at = scratch.weight, counts.less, counts.more, counts.width == 1, rows.leaf[row]
+    weight, at = scratch.weight, rows.leaf[row]
     for label in range(n_classes):
         change = 0.0
         if label != before:
             for leaf in at:
-                if by_class:
-                    change += less[leaf * n_classes + before] + more[leaf * n_classes + label]
-                else:
-                    change += relabelling(evidence, counts, leaf, before, label, n_classes)
+                change += moving(evidence, counts, leaf * n_classes + before, leaf * n_classes + label)
         weight[label] = change / temperature
         if len(mixture.log_prior):
             for a in range(rows.value.shape[1]):

@@ -10,7 +10,6 @@ from numba import njit
 from numba.core.caching import Cache
 from sklearn.ensemble import RandomForestClassifier
 
-from pytest_draft.attack.compiled_trees import Walks
 from pytest_draft.attack.evidence.evidence import LeafModel, scored_by
 from pytest_draft.attack.redacted import redacted
 from pytest_draft.attack.search import Search
@@ -85,7 +84,7 @@ def attacked(request):
     forest = through_file(model.fit(rows, labels))
     counts = np.concatenate([forest.counts(t)[tree.leaves] for t, tree in enumerate(forest.trees)])
     evidence = LargestCounts(counts.max(axis=1).astype(np.float64))
-    leaves = LeafModel(DOMAIN, Walks.of(forest, DOMAIN), evidence, *counts.shape)
+    leaves = LeafModel.of(forest, DOMAIN, evidence)
     unknown = np.full((N_ROWS, 3), -1, np.int32), np.full(N_ROWS, -1)
     return rows, labels, RowProblem(DOMAIN, None, leaves, *unknown, (N_ROWS, N_ROWS))
 
