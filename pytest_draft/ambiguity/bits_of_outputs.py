@@ -10,7 +10,6 @@ value: so many rows as they have together are split between them in one way or a
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 import numpy as np
 from numba import njit
@@ -62,7 +61,7 @@ def _splits(evidence, rows, here, there, label, n_here, least, found, n_classes,
                 rows[target] += moved
 
 
-def bits_at(model: LeafModel[Any], value: Int32Array, label: IntArray, open_value: BoolArray) -> float:
+def bits_at(model: LeafModel, value: Int32Array, label: IntArray, open_value: BoolArray) -> float:
     """Return about how many bits an attacker lacks at least who knows the likelihood of every dataset.
 
     Parameters
@@ -99,9 +98,7 @@ def _bits_of_rows(gains: FloatArray, alone: BoolArray, row_key: IntArray) -> flo
     return float(np.maximum(together, 0.0).sum())
 
 
-def _bits_of_pairs(
-    model: LeafModel[Any], value: Int32Array, label: IntArray, gains: FloatArray, offset: IntArray
-) -> float:
+def _bits_of_pairs(model: LeafModel, value: Int32Array, label: IntArray, gains: FloatArray, offset: IntArray) -> float:
     """Return the bits of how many rows are of the one, and how many of the other of two vectors, pair by pair."""
     size: Counter[tuple[int, ...]] = Counter(map(tuple, np.column_stack([value, label]).tolist()))
     attribute = np.repeat(np.arange(len(offset) - 1), offset[1:] - offset[:-1])
@@ -141,7 +138,7 @@ def _entropy(log_weight: FloatArray) -> FloatArray:
 
 
 def _gains_of(
-    model: LeafModel[Any], value: Int32Array, label: IntArray, open_value: BoolArray, chosen: IntArray, offset: IntArray
+    model: LeafModel, value: Int32Array, label: IntArray, open_value: BoolArray, chosen: IntArray, offset: IntArray
 ) -> FloatArray:
     """Return what each change of one value adds to the log-likelihood, shape (n_chosen, n_values); -inf for none."""
     mine = value[chosen]

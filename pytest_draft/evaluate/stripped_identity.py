@@ -10,7 +10,7 @@ from pytest_draft.ambiguity.counted import counted_by
 from pytest_draft.arrays import FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.forest.observations import Answers
-from pytest_draft.attack.evidence.answers import OutputEvidence, counted_leaves, outputs_of, rows_drawn
+from pytest_draft.attack.evidence.answers import counted_leaves, outputs_of, rows_drawn
 from pytest_draft.attack.evidence.evidence import LeafModel
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.facts.identity import Identity
@@ -92,9 +92,7 @@ def _chance_of_agreement(forest: Forest, rows: Rows, labels: IntArray, seed: int
     return float(np.exp(np.log(agree / (SIMULATIONS + 1)).sum()))
 
 
-def identify_stripped(
-    forest: Forest, model: LeafModel[OutputEvidence], rows: Rows, labels: IntArray, seed: int
-) -> Identity:
+def identify_stripped(forest: Forest, model: LeafModel, rows: Rows, labels: IntArray, seed: int) -> Identity:
     """Say whether rows can be behind what leaves say.
 
     Without bootstrap each leaf's rows must give its fractions or label. With it, each class that a leaf has draws of
@@ -148,7 +146,7 @@ def identify_stripped(
     return Identity("confirmed", "draws of these rows can give what each leaf of the forest answers")
 
 
-def _better_rate(model: LeafModel[OutputEvidence], at_leaves: FloatArray) -> tuple[float, float]:
+def _better_rate(model: LeafModel, at_leaves: FloatArray) -> tuple[float, float]:
     """Return by how much another rate of draws explains the leaves better, and how many times the stated one it is."""
     stated = model.total(at_leaves)
     found = [
@@ -159,9 +157,7 @@ def _better_rate(model: LeafModel[OutputEvidence], at_leaves: FloatArray) -> tup
     return best - stated, times
 
 
-def _expected_of_right_rows(
-    forest: Forest, model: LeafModel[OutputEvidence], at_leaves: FloatArray, seed: int
-) -> tuple[float, float]:
+def _expected_of_right_rows(forest: Forest, model: LeafModel, at_leaves: FloatArray, seed: int) -> tuple[float, float]:
     """Return mean and deviation of the log-likelihood of what leaves say that hold draws of these rows."""
     rng = np.random.default_rng([seed, 31])
     by_class = at_leaves.reshape(-1, model.n_classes)

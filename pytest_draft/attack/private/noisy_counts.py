@@ -47,7 +47,7 @@ def _score(evidence, rows, leaf, n_classes):  # type: ignore[no-untyped-def]
     return total
 
 
-@scored_by(_score)
+@scored_by(_score, exact=False, by_class=True)
 @redacted
 class NoisyEvidence(NamedTuple):
     """What was released, and how probable it is."""
@@ -62,21 +62,6 @@ class NoisyEvidence(NamedTuple):
     """
     least: int
     """The difference of the table's first column."""
-
-    @property
-    def by_class(self) -> bool:
-        """Each entry has noise of its own."""
-        return True
-
-    @property
-    def reads(self) -> tuple[int, ...]:
-        """It tells of classes alone."""
-        return ()
-
-    @property
-    def alike(self) -> IntArray:
-        """None: the table is looked up as fast."""
-        return np.zeros(0, dtype=np.int64)
 
     @classmethod
     def of(cls, released: IntArray, noise: CountNoise, most_rows: int) -> NoisyEvidence:
