@@ -10,7 +10,7 @@ from pytest_draft.ambiguity.counted import counted_by
 from pytest_draft.arrays import FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.forest.observations import Answers
-from pytest_draft.attack.evidence.answers import counted_leaves, outputs_of, rows_drawn
+from pytest_draft.attack.evidence.answers import OutputEvidence, counted_leaves, outputs_of, rows_drawn
 from pytest_draft.attack.evidence.evidence import LeafModel
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.walk.problem import RowProblem
