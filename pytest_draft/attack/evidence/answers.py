@@ -338,11 +338,11 @@ def exact_score(evidence, rows, leaf, n_classes):  # type: ignore[no-untyped-def
 
 
 @njit(cache=True, nogil=True)
-def score_outputs(evidence, rows, leaf, n_classes):  # type: ignore[no-untyped-def]
+def score_outputs(evidence, rows, leaf, n_kinds):  # type: ignore[no-untyped-def]
     """Return what a leaf adds to the log-likelihood."""
     if evidence.rate > 0.0:
-        return drawn_score(evidence, rows, leaf, n_classes)
-    return exact_score(evidence, rows, leaf, n_classes)
+        return drawn_score(evidence, rows, leaf, n_kinds)
+    return exact_score(evidence, rows, leaf, n_kinds)
 
 
 @scored_by(score_outputs, exact=True)

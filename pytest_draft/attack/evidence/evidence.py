@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import singledispatch
+from inspect import signature
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -28,6 +29,8 @@ from pytest_draft.errors import NotCoveredError
 
 _MEMO = 1 << 18
 """Scores that are kept at hand; a power of 2."""
+
+_NAMES = ("evidence", "rows", "leaf", "n_kinds")
 
 Class = TypeVar("Class", bound=type)
 
@@ -54,6 +57,8 @@ def scored_by(kernel: Callable[..., Any], *, exact: bool, by_class: bool = False
     by_class : bool
         Whether it says something of each class alone: then its entries are scored as so many leaves of one class.
     """
+    if (names := tuple(signature(kernel.py_func).parameters)) != _NAMES:  # type: ignore[attr-defined]
+        raise TypeError(f"a score takes {', '.join(_NAMES)}, by these names, and not {', '.join(names)}")
     added = {"reads": (), "alike": np.zeros(0, dtype=np.int64), "exact": exact}
 
     def decorated(cls: Class) -> Class:
@@ -91,13 +96,13 @@ def evidence_of(
     raise NotCoveredError("no attack knows yet how likely what its leaves say is")
 
 
-def score(evidence: Any, rows: FloatArray, leaf: int, n_classes: int) -> Any:
+def score(evidence: Any, rows: FloatArray, leaf: int, n_kinds: int) -> Any:
     """Return what a leaf adds to the log-likelihood, by the kernel of the evidence's class."""
-    return evidence.score(evidence, rows, leaf, n_classes)
+    return evidence.score(evidence, rows, leaf, n_kinds)
 
 
 @overload(score)
-def _score(evidence, rows, leaf, n_classes):  # type: ignore[no-untyped-def]
+def _score(evidence, rows, leaf, n_kinds):  # type: ignore[no-untyped-def]
     return evidence.instance_class.score.py_func
 
 

@@ -38,10 +38,10 @@ CONFIDENCE = 0.95
 
 
 @njit(cache=True, nogil=True)
-def _score(evidence, rows, leaf, n_classes):  # type: ignore[no-untyped-def]
+def _score(evidence, rows, leaf, n_kinds):  # type: ignore[no-untyped-def]
     """Return the log-probability of a leaf's released counts."""
     total = 0.0
-    for entry in range(leaf * n_classes, (leaf + 1) * n_classes):
+    for entry in range(leaf * n_kinds, (leaf + 1) * n_kinds):
         difference = evidence.released[entry] - int(rows[entry])
         total += evidence.table[evidence.sign[entry], difference - evidence.least]
     return total
