@@ -135,7 +135,8 @@ def search(
     gaps_only = not is_numeric(domain) or thresholds_only_mark_gaps(forest, domain, rows)
     if forest.classes is None and forest.draws.drawn and not gaps_only:
         return None
-    if not forest.observation.exact and (not forest.draws.drawn or forest.classes is None):
+    tells_counts = not forest.observation.exact and not forest.observation.reads
+    if tells_counts and (not forest.draws.drawn or forest.classes is None):
         counted = counted_by(forest, rows, labels)
         if counted is None:
             return None

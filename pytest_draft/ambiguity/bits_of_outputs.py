@@ -10,7 +10,6 @@ value: so many rows as they have together are split between them in one way or a
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 import numpy as np
 from numba import njit
@@ -49,21 +48,23 @@ def _gains(walks, evidence, counts, values, label, leaf, open_value, offset, scr
 
 
 @njit(cache=True, nogil=True)
-def _splits(evidence, rows, here, there, label, n_here, least, found, n_classes):  # type: ignore[no-untyped-def]
+def _splits(evidence, rows, here, there, label, n_here, least, found, n_classes, width):  # type: ignore[no-untyped-def]
     """Write what each split of two vectors' rows adds to the log-likelihood, from `least` rows of the first on."""
     for place in range(len(found)):
         moved = float(least + place - n_here)
         for tree in range(len(here)):
             if here[tree] != there[tree]:
-                rows[here[tree] * n_classes + label] += moved
-                rows[there[tree] * n_classes + label] -= moved
-                found[place] += score(evidence, rows, here[tree], n_classes)
-                found[place] += score(evidence, rows, there[tree], n_classes)
-                rows[here[tree] * n_classes + label] -= moved
-                rows[there[tree] * n_classes + label] += moved
+                source, target = here[tree] * n_classes + label, there[tree] * n_classes + label
+                rows[source] += moved
+                rows[target] -= moved
+                found[place] += score(evidence, rows, source // width, width)
+                if target // width != source // width:
+                    found[place] += score(evidence, rows, target // width, width)
+                rows[source] -= moved
+                rows[target] += moved
 
 
-def bits_at(model: LeafModel[Any], value: Int32Array, label: IntArray, open_value: BoolArray) -> float:
+def bits_at(model: LeafModel, value: Int32Array, label: IntArray, open_value: BoolArray) -> float:
     """Return about how many bits an attacker lacks at least who knows the likelihood of every dataset.
 
     Parameters
@@ -100,9 +101,7 @@ def _bits_of_rows(gains: FloatArray, alone: BoolArray, row_key: IntArray) -> flo
     return float(np.maximum(together, 0.0).sum())
 
 
-def _bits_of_pairs(
-    model: LeafModel[Any], value: Int32Array, label: IntArray, gains: FloatArray, offset: IntArray
-) -> float:
+def _bits_of_pairs(model: LeafModel, value: Int32Array, label: IntArray, gains: FloatArray, offset: IntArray) -> float:
     """Return the bits of how many rows are of the one, and how many of the other of two vectors, pair by pair."""
     size: Counter[tuple[int, ...]] = Counter(map(tuple, np.column_stack([value, label]).tolist()))
     attribute = np.repeat(np.arange(len(offset) - 1), offset[1:] - offset[:-1])
@@ -125,7 +124,7 @@ def _bits_of_pairs(
             least, most = max(0, n_here - MOST_MOVED), min(together, n_here + MOST_MOVED)
             found = np.zeros(most - least + 1)
             both = leaves_of(model.walks, np.array([here[:-1], there[:-1]], dtype=np.int32))
-            _splits(evidence, rows, both[0], both[1], here[-1], n_here, least, found, n_classes)
+            _splits(evidence, rows, both[0], both[1], here[-1], n_here, least, found, n_classes, model.width)
             first = np.arange(least, most + 1)
             orders = gammaln(first + 1) + gammaln(together - first + 1)
             bits += float(_entropy((found - orders)[None])[0])
@@ -142,7 +141,7 @@ def _entropy(log_weight: FloatArray) -> FloatArray:
 
 
 def _gains_of(
-    model: LeafModel[Any], value: Int32Array, label: IntArray, open_value: BoolArray, chosen: IntArray, offset: IntArray
+    model: LeafModel, value: Int32Array, label: IntArray, open_value: BoolArray, chosen: IntArray, offset: IntArray
 ) -> FloatArray:
     """Return what each change of one value adds to the log-likelihood, shape (n_chosen, n_values); -inf for none."""
     mine, sizes = value[chosen], offset[1:] - offset[:-1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -20,6 +21,7 @@ from pytest_draft.attack.descent import leaf_positions, sent_down
 from pytest_draft.attack.evidence.answers import rows_drawn
 from pytest_draft.attack.informed.ends import Ends, possible_ends
 from pytest_draft.attack.informed.splits import Splits, all_splits, tested_ordered
+from pytest_draft.attack.informed.told import kinds_of
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.decimals import shortest_decimal
 from pytest_draft.domain import Domain
@@ -78,13 +80,15 @@ def _counted_by(forest: Forest, rows: Rows, labels: IntArray, timebox: TimeBox |
         return replace(_counted(known, counts, len(rows)), gaps=_gaps(forest))
     if not isinstance(said, Answers):
         raise ValueError("this forest holds counts")
-    counts = _at_leaves(forest, columns, labels, timebox)
+    kind, values = kinds_of(said.reads, rows, labels, forest.n_classes)
+    shape = len(values), forest.n_classes
+    by_kind = [one.reshape(-1, *shape) for one in _at_leaves(forest, columns, kind, math.prod(shape), timebox)]
     if not all(
-        leaves.sum(axis=1).all() and said.explained(leaves, tree.value[tree.leaves]).all()
-        for leaves, tree in zip(counts, forest.trees, strict=True)
+        leaves.any(axis=(1, 2)).all() and said.explained_by_kind(leaves, values, tree.value[tree.leaves]).all()
+        for leaves, tree in zip(by_kind, forest.trees, strict=True)
     ):
         return None
-    return _counted(forest, counts, len(rows))
+    return _counted(forest, [leaves.sum(axis=1) for leaves in by_kind], len(rows))
 
 
 OTHER_ROWS = "the given rows do not explain its leaves and thresholds, or there are too few of them"
@@ -129,7 +133,8 @@ def seen_by_all(
         Where rows do not explain what leaves say, and for random thresholds between values of draws.
     OutOfTimeError
     """
-    at_leaves, drawn = _at_leaves(forest, np.ascontiguousarray(rows.T), labels, timebox), forest.draws.drawn
+    columns, drawn = np.ascontiguousarray(rows.T), forest.draws.drawn
+    at_leaves = _at_leaves(forest, columns, labels, forest.n_classes, timebox)
     if not all(one.sum(axis=1).all() for one in at_leaves) or not (drawn or counted_by(forest, rows, labels, timebox)):
         raise NotCoveredError(OTHER_ROWS)
     if isinstance(forest.observation, BoostedSums):
@@ -138,16 +143,14 @@ def seen_by_all(
             raise NotCoveredError(OTHER_ROWS)
         if forest.splitter != "best":
             return SeenByAll(sums)
-    counted, columns = _counted(forest, at_leaves, len(rows)), domain.columns_of(tested_ordered(forest, domain))
-    splits = all_splits(
-        forest, np.ascontiguousarray(rows.T), np.ones((forest.n_trees, len(rows)), dtype=np.int64), None
-    )
+    counted, ordered = _counted(forest, at_leaves, len(rows)), domain.columns_of(tested_ordered(forest, domain))
+    splits = all_splits(forest, columns, np.ones((forest.n_trees, len(rows)), dtype=np.int64), None)
     of_repeats = [
         np.zeros(tree.n_nodes, bool) if tree.no_midpoint is None else tree.no_midpoint for tree in forest.trees
     ]
-    asked = np.isfinite(splits.threshold) & np.isin(splits.feature, columns) & ~np.concatenate(of_repeats)
+    asked = np.isfinite(splits.threshold) & np.isin(splits.feature, ordered) & ~np.concatenate(of_repeats)
     counted = replace(counted, trees=tuple(replace(t, no_midpoint=np.ones(t.n_nodes, bool)) for t in counted.trees))
-    if were_rewritten(forest, columns, rows):
+    if were_rewritten(forest, ordered, rows):
         return SeenByAll(replace(counted, gaps=_by_column(splits, asked), moved=True))
     if forest.splitter == "random" and asked.any():
         if drawn:
@@ -175,13 +178,15 @@ def _most_left_out(forest: Forest, n_rows: int) -> int:
     return int(np.log(CHANCE) / np.log(max(left_out, CHANCE)))
 
 
-def _at_leaves(forest: Forest, columns: Rows, labels: IntArray, timebox: TimeBox | None = None) -> list[FloatArray]:
-    """Return how many rows of each class are at each leaf, shape (n_leaves, n_classes), by tree."""
+def _at_leaves(
+    forest: Forest, columns: Rows, kind: IntArray, n_kinds: int, timebox: TimeBox | None = None
+) -> list[FloatArray]:
+    """Return how many rows of each kind are at each leaf, shape (n_leaves, n_kinds), by tree."""
     found = []
     for tree in forest.trees:
         if timebox is not None:
             timebox.require()
-        found.append(_numbers(leaf_positions(tree, columns), labels, len(tree.leaves), forest.n_classes))
+        found.append(_numbers(leaf_positions(tree, columns), kind, len(tree.leaves), n_kinds))
     return found
 
 
@@ -206,6 +211,7 @@ def _counted(forest: Forest, at_leaves: Sequence[FloatArray], n_rows: int) -> Fo
         forest,
         trees=tuple(trees),
         observation=RowNumbers(also=also) if forest.classes is None else ClassCounts("totals", also=also),
+        told=forest.observation if forest.observation.reads else None,
         draws=replace(forest.draws, rows="all", per_tree=None, sample_weight=None, class_weight=None),
         n_samples=n_rows,
     )

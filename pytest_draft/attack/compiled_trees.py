@@ -150,13 +150,21 @@ class Walks(NamedTuple):
     """Shape (n_attributes,). The number of a missing value; -1 where none can be missing."""
 
     @classmethod
-    def of(cls, forest: Forest, domain: Domain, ends: Sequence[NDArray[np.floating[Any]]] | None = None) -> Walks:
+    def of(
+        cls,
+        forest: Forest,
+        domain: Domain,
+        ends: Sequence[NDArray[np.floating[Any]]] | None = None,
+        parted_by: Sequence[int] = (),
+    ) -> Walks:
         """Return the trees of a forest.
 
         Parameters
         ----------
         ends : sequence of ndarray or None
             As `cuts_of` takes them; None for each value a bin of its own.
+        parted_by : sequence of int
+            Attributes by whose values each leaf is parted: leaf ``l`` becomes ``l * n_values + value``, and so on.
 
         Raises
         ------
@@ -173,7 +181,7 @@ class Walks(NamedTuple):
         of_missing = np.where(gaps[attribute] & ~nodes.missing_left, 1, 0)
         right = np.where(cut < 0, [-1 - cut, -cut], [cut, sizes[attribute] + of_missing])
         child = np.where(nodes.leaf < 0, place[[nodes.left, nodes.right]], NONE)
-        return cls(
+        walks = cls(
             nodes.first.astype(np.int32),
             np.where(nodes.leaf < 0, attribute, -1 - nodes.leaf)[order].astype(np.int32),
             right[:, order].T.ravel().astype(np.int32),
@@ -182,6 +190,32 @@ class Walks(NamedTuple):
             np.array([made.kind == "one-hot" for made in domain.attributes]),
             np.where(gaps, sizes, NONE).astype(np.int32),
         )
+        for a in parted_by:
+            walks = walks.parted(a, domain.attributes[a].n_values)
+        return walks
+
+    def parted(self, attribute: int, n_values: int) -> Walks:
+        """Return the trees with each leaf parted into one for each value of an attribute, by one test after another.
+
+        New nodes stand behind all others, so that `end` says nothing of them.
+        """
+        if n_values == 1:
+            return self
+        leaf_node, n_nodes, value = np.flatnonzero(self.leaves), len(self.attribute), np.arange(n_values)
+        leaf, n_new = -1 - self.attribute[leaf_node].astype(np.int64), 2 * n_values - 2
+        # The first test stands in the leaf's place; each parts one value off, which is a leaf, and a test follows.
+        alone = n_nodes + np.arange(len(leaf))[:, None] * n_new + 2 * value[:-1]
+        test, place = np.column_stack([leaf_node, alone[:, :-1] + 1]), np.column_stack([alone, alone[:, -1:] + 1])
+        size = n_nodes + len(leaf) * n_new
+        tested, right, child = np.empty(size, np.int32), np.zeros((size, 2), np.int32), np.zeros((size, 2), np.int32)
+        tested[:n_nodes], right[:n_nodes] = self.attribute, self.right.reshape(-1, 2)
+        child[:n_nodes] = self.child.reshape(-1, 2)
+        tested[test], one_hot = attribute, self.one_hot[attribute]
+        right[test, 0], right[test, 1] = value[:-1] + (not one_hot), value[:-1] + 1 if one_hot else n_values
+        child[test, 0], child[test, 1] = (alone + 1, alone) if one_hot else (alone, alone + 1)
+        tested[place] = -1 - (leaf[:, None] * n_values + value)
+        root, end = np.append(self.root[:-1], size).astype(np.int32), np.full(size, size, np.int32)
+        return self._replace(root=root, attribute=tested, right=right.ravel(), child=child.ravel(), end=end)
 
     @property
     def n_trees(self) -> int:

@@ -125,7 +125,7 @@ def _leaves(
         number = counts[model.captured(rows)]
         most, whole = np.minimum(number[everyone, label], 1)[:, None], number.sum(axis=1)[:, None]
         return _Leaves(answers_of(model, rows)[0][everyone, label][:, None], most, most, whole, whole)
-    if isinstance(model.observation, RowNumbers):
+    if isinstance(model.observation, RowNumbers) or not model.observation.of_labels:
         raise NotCoveredError(f"what the leaves of its {model.kind} say of classes is not read")
     columns, one = np.ascontiguousarray(rows.T), np.ones(len(rows), np.int64)
     if isinstance(model.observation, BoostedSums):

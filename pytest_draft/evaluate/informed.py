@@ -525,6 +525,9 @@ def _bits(
     if truth is None:
         return 0.0, True
     between = 0.0
+    if forest.told is not None:
+        attributes = domain.attribute_of_column[list(forest.told.reads)]
+        truth = replace(truth, fixed=truth.fixed | np.isin(np.arange(truth.fixed.shape[1]), attributes))
     if forest.gaps or ends is not None:
         stay = ends_of_gaps(forest, domain, everyone.rows)
         of_attribute = np.column_stack([stay[:, list(one.columns)].any(axis=1) for one in domain.attributes])

@@ -13,6 +13,7 @@ from pytest_draft.artifact.forest.observations import Answers
 from pytest_draft.attack.evidence.answers import OutputEvidence, counted_leaves, outputs_of, rows_drawn
 from pytest_draft.attack.evidence.evidence import LeafModel
 from pytest_draft.attack.groups import KnownRows
+from pytest_draft.attack.walk.problem import RowProblem
 from pytest_draft.facts.identity import Identity
 
 SIMULATIONS = 20
@@ -51,6 +52,19 @@ def rows_at_leaves(forest: Forest, rows: Rows, labels: IntArray) -> FloatArray:
     )
 
 
+def entries_of(forest: Forest, problem: RowProblem, rows: Rows, labels: IntArray) -> FloatArray:
+    """Return the same for a problem, by kind where its leaves tell of values.
+
+    Raises
+    ------
+    DataError
+        Where they do, and rows hold values that the domain excludes.
+    """
+    if not problem.model.evidence.reads:
+        return rows_at_leaves(forest, rows, labels)
+    return problem.model.rows_at_leaves(problem.indices(rows), labels)
+
+
 def with_draws(forest: Forest, rows: Rows, labels: IntArray, seed: int) -> Forest:
     """Return a forest without counts with what its rows say of how they were drawn. An adversary can try both.
 
@@ -70,7 +84,7 @@ def with_draws(forest: Forest, rows: Rows, labels: IntArray, seed: int) -> Fores
     draws, all_rows = forest.draws, counted_by(forest, rows, labels) is not None
     if not draws.stored:
         return replace(forest, draws=replace(draws, rows="all" if all_rows else "with replacement"))
-    if not (all_rows and draws.rows == "with replacement" and forest.classes is not None):
+    if forest.observation.reads or not (all_rows and draws.rows == "with replacement" and forest.classes is not None):
         return forest
     if _chance_of_agreement(forest, rows, labels, seed) > CHANCE:
         return forest
@@ -92,9 +106,7 @@ def _chance_of_agreement(forest: Forest, rows: Rows, labels: IntArray, seed: int
     return float(np.exp(np.log(agree / (SIMULATIONS + 1)).sum()))
 
 
-def identify_stripped(
-    forest: Forest, model: LeafModel[OutputEvidence], rows: Rows, labels: IntArray, seed: int
-) -> Identity:
+def identify_stripped(forest: Forest, problem: RowProblem, rows: Rows, labels: IntArray, seed: int) -> Identity:
     """Say whether rows can be behind what leaves say.
 
     Without bootstrap each leaf's rows must give its fractions or label. With it, each class that a leaf has draws of
@@ -104,8 +116,8 @@ def identify_stripped(
     ----------
     forest : Forest
         With `Answers`.
-    model : LeafModel
-        Its likelihood.
+    problem : RowProblem
+        With its likelihood.
     rows : ndarray of float32, shape (n_rows, n_columns)
     labels : ndarray of int64, shape (n_rows,)
     seed : int
@@ -116,7 +128,7 @@ def identify_stripped(
     Identity
         ``confirmed``, ``mismatch`` or ``unknown``.
     """
-    at_leaves = rows_at_leaves(forest, rows, labels)
+    at_leaves, model = entries_of(forest, problem, rows, labels), problem.model
     if lacking := model.lacking(at_leaves):
         return Identity(
             "mismatch",
@@ -129,6 +141,8 @@ def identify_stripped(
         )
     if not forest.draws.drawn:
         return Identity("confirmed", "these rows give what each leaf of the forest answers")
+    if not isinstance(model.evidence, OutputEvidence):
+        return Identity("unknown", "how likely draws of these rows would give what its leaves say is not known yet")
     mean, deviation = _expected_of_right_rows(forest, model, at_leaves, seed)
     below = mean - model.total(at_leaves)
     if below > MOST_DEVIATIONS * max(deviation, 1.0):
@@ -148,7 +162,7 @@ def identify_stripped(
     return Identity("confirmed", "draws of these rows can give what each leaf of the forest answers")
 
 
-def _better_rate(model: LeafModel[OutputEvidence], at_leaves: FloatArray) -> tuple[float, float]:
+def _better_rate(model: LeafModel, at_leaves: FloatArray) -> tuple[float, float]:
     """Return by how much another rate of draws explains the leaves better, and how many times the stated one it is."""
     stated = model.total(at_leaves)
     found = [
@@ -159,9 +173,7 @@ def _better_rate(model: LeafModel[OutputEvidence], at_leaves: FloatArray) -> tup
     return best - stated, times
 
 
-def _expected_of_right_rows(
-    forest: Forest, model: LeafModel[OutputEvidence], at_leaves: FloatArray, seed: int
-) -> tuple[float, float]:
+def _expected_of_right_rows(forest: Forest, model: LeafModel, at_leaves: FloatArray, seed: int) -> tuple[float, float]:
     """Return mean and deviation of the log-likelihood of what leaves say that hold draws of these rows."""
     rng = np.random.default_rng([seed, 31])
     by_class = at_leaves.reshape(-1, model.n_classes)

@@ -18,7 +18,7 @@ from pytest_draft.attack.search import Search
 from pytest_draft.attack.walk.problem import RowProblem, indices_of
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import NotCoveredError
-from pytest_draft.evaluate.stripped_identity import identify_stripped, rows_at_leaves
+from pytest_draft.evaluate.stripped_identity import entries_of, identify_stripped
 from pytest_draft.examine.attack import TRUTH_IS_LIKELIER, WITHOUT_SEEDS, Attack, Shortfall
 from pytest_draft.examine.inputs import Inputs
 from pytest_draft.examine.limits import TimeLimits
@@ -89,7 +89,7 @@ class Stripped(Attack):
 
     def identity(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Identity:
         """Ask whether these rows, or draws of them, can give what the leaves say."""
-        return identify_stripped(self._forest, self._problem.model, data.rows, data.labels, self._inputs.case.seed)
+        return identify_stripped(self._forest, self._problem, data.rows, data.labels, self._inputs.case.seed)
 
     def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Shortfall:
         """Say that the attack has not converged, or that thresholds reveal more than it uses."""
@@ -107,7 +107,7 @@ class Stripped(Attack):
 
     def _not_converged(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Shortfall:
         """Say that the truth is likelier than all that was drawn, or that the search ended before it settled."""
-        truth = self._problem.model.total(rows_at_leaves(self._forest, data.rows, data.labels))
+        truth = self._problem.model.total(entries_of(self._forest, self._problem, data.rows, data.labels))
         reached = reconstruction.log_posterior
         if reached is None or truth > reached + _ROUNDING:
             return Shortfall((limits.not_converged(TRUTH_IS_LIKELIER),), truth_is_likelier=True)

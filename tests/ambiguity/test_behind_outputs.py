@@ -17,8 +17,7 @@ from pytest_draft.ambiguity.counted import counted_by
 from pytest_draft.ambiguity.population import RowKinds, row_kinds
 from pytest_draft.ambiguity.sampled import ideal_of
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.evidence.answers import OutputEvidence, model_of
-from pytest_draft.attack.evidence.evidence import LeafModel
+from pytest_draft.attack.evidence.evidence import LeafModel, model_of
 from pytest_draft.attack.fractions.problem import build_stripped
 from pytest_draft.attack.numeric.states import states_of
 from pytest_draft.domain import Attribute, Domain
@@ -54,7 +53,7 @@ def behind(rows: np.ndarray, labels: np.ndarray, level: str = "counts", **parame
     return through_file(stripped(model.fit(rows, labels), level))
 
 
-def posterior(model: LeafModel[OutputEvidence], n_rows: int) -> dict[tuple[tuple[int, ...], ...], float]:
+def posterior(model: LeafModel, n_rows: int) -> dict[tuple[tuple[int, ...], ...], float]:
     """Return the share of each multiset of rows with labels, all rows alike before."""
     sizes = [attribute.n_values for attribute in model.domain.attributes]
     kinds = list(product(*(range(size) for size in sizes), range(model.n_classes)))

@@ -98,6 +98,8 @@ class Forest:
     """
     moved: bool = False
     """Whether thresholds in these gaps were moved to the shortest decimal there (``pytest_draft harden --data``)."""
+    told: Observation | None = None
+    """What its leaves tell besides, of values, where its counts are those that rows give it; None for nothing."""
     scaled: str = ""
     """What its file's scalers say of how its table was scaled: a sentence for whoever gave another one."""
     of_column: IntArray | None = None

@@ -8,7 +8,7 @@ A fraction p / q in lowest terms says that the leaf holds m * p draws of each cl
 that it holds one of finitely many vectors of counts; a label, that no class has more. Leaves that say the same share
 one set (`LeafOutputs`). Of a forest with counts whose draws nobody knows, each leaf says its one vector.
 
-`model_of(forest, domain, n_rows)` is the place to start.
+`evidence_of` is the place to start.
 """
 
 from __future__ import annotations
@@ -23,10 +23,9 @@ from scipy.special import gammaln
 
 from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.forest.observations import Answers, Possible
+from pytest_draft.artifact.forest.observations import Answers, NodeCounts, Observation, Possible
 from pytest_draft.artifact.forest.observations.answers import MOST_LISTED
-from pytest_draft.attack.compiled_trees import Walks
-from pytest_draft.attack.evidence.evidence import LeafModel, scored_by, total_score
+from pytest_draft.attack.evidence.evidence import evidence_of, scored_by, total_score
 from pytest_draft.attack.redacted import redacted
 from pytest_draft.domain import Domain
 from pytest_draft.errors import NotCoveredError
@@ -339,14 +338,14 @@ def exact_score(evidence, rows, leaf, n_classes):  # type: ignore[no-untyped-def
 
 
 @njit(cache=True, nogil=True)
-def score_outputs(evidence, rows, leaf, n_classes):  # type: ignore[no-untyped-def]
+def score_outputs(evidence, rows, leaf, n_kinds):  # type: ignore[no-untyped-def]
     """Return what a leaf adds to the log-likelihood."""
     if evidence.rate > 0.0:
-        return drawn_score(evidence, rows, leaf, n_classes)
-    return exact_score(evidence, rows, leaf, n_classes)
+        return drawn_score(evidence, rows, leaf, n_kinds)
+    return exact_score(evidence, rows, leaf, n_kinds)
 
 
-@scored_by(score_outputs)
+@scored_by(score_outputs, exact=True)
 @redacted
 class OutputEvidence(NamedTuple):
     """What the leaves say, and how draws come from rows."""
@@ -364,9 +363,9 @@ class OutputEvidence(NamedTuple):
     """
 
     @property
-    def by_class(self) -> bool:
-        """What a leaf says is said of all classes together."""
-        return False
+    def exact(self) -> bool:
+        """Whether each row is seen once."""
+        return self.rate == 0.0
 
     @property
     def alike(self) -> IntArray:
@@ -401,19 +400,12 @@ def rows_drawn(forest: Forest, n_rows: int) -> int:
     return given if isinstance(given, int) else n_rows
 
 
-def model_of(forest: Forest, domain: Domain, n_rows: int, most_rows: int | None = None) -> LeafModel[OutputEvidence]:
-    """Return the likelihood of what a forest says.
-
-    Parameters
-    ----------
-    forest : Forest
-        With `Answers`, or with counts of draws that nobody knows.
-    domain : Domain
-        Without numeric attributes: see `numbered`.
-    n_rows : int
-        Number of training rows, as far as it is known.
-    most_rows : int or None
-        Most that there can be, where it is not known.
+@evidence_of.register(Answers)
+@evidence_of.register(NodeCounts)
+def _(
+    observation: Observation, forest: Forest, domain: Domain, n_rows: int, most_rows: int | None = None
+) -> OutputEvidence:
+    """Return what leaves answer, or the counts of draws that nobody knows.
 
     Raises
     ------
@@ -431,5 +423,4 @@ def model_of(forest: Forest, domain: Domain, n_rows: int, most_rows: int | None 
         most = rows_drawn(forest, most_rows)
     mixed = MIXED if grown_to_the_end(forest) else 1.0
     outputs = leaf_outputs(forest, most)
-    evidence = OutputEvidence(outputs, rate, PENALTY, gammaln(np.arange(1.0, most + 2.0)), mixed)
-    return LeafModel(domain, Walks.of(forest, domain), evidence, len(outputs.kind), forest.n_classes)
+    return OutputEvidence(outputs, rate, PENALTY, gammaln(np.arange(1.0, most + 2.0)), mixed)

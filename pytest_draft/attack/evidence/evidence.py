@@ -1,15 +1,18 @@
 """What leaves say of the rows in them, for the one sampler: what each leaf adds to a dataset's log-likelihood.
 
-A kind of evidence is a named tuple of arrays, with a compiled function of the rows by class in one leaf (`scored_by`)
-and with what `LeafEvidence` lists: nothing else need know it. The log-likelihood is the sum over all leaves, so one
-row's move changes two terms in each tree: these changes are kept at hand (`LeafCounts`).
+A kind of evidence is a named tuple of arrays with a compiled function of the rows in one leaf (`scored_by`), made by a
+function that is registered with `evidence_of`: nothing else need know it. The log-likelihood is the sum over all
+leaves, so one row's move changes two terms in each tree: these changes are kept at hand (`LeafCounts`).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from functools import singledispatch
+from inspect import signature
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numba import njit
@@ -17,54 +20,52 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from pytest_draft.arrays import FloatArray, Int32Array, IntArray
+from pytest_draft.artifact.forest import Forest
+from pytest_draft.artifact.forest.observations import Observation
 from pytest_draft.attack.compiled_trees import Walks, leaves_of
 from pytest_draft.attack.redacted import redacted
 from pytest_draft.domain import Domain
+from pytest_draft.errors import NotCoveredError
 
 _MEMO = 1 << 18
 """Scores that are kept at hand; a power of 2."""
 
+_NAMES = ("evidence", "rows", "leaf", "n_kinds")
+
 Class = TypeVar("Class", bound=type)
 
 
-class LeafEvidence(Protocol):
-    """What leaves say of the rows in them: a named tuple whose class `scored_by` has given its score."""
+def scored_by(kernel: Callable[..., Any], *, exact: bool, by_class: bool = False) -> Callable[[Class], Class]:
+    """Return a decorator for a class of evidence: a named tuple of arrays with a method ``lacking(rows)``.
 
-    @property
-    def by_class(self) -> bool:
-        """Whether a leaf says something of each class alone: its entries are scored as so many leaves of one class."""
+    ``lacking`` takes rows by leaf and kind, shape (n_leaves, n_kinds), and returns by how many they miss what the
+    leaves say: 0 for the right ones. Of the following attributes, those that the class doesn't have are added:
 
-    @property
-    def alike(self) -> IntArray:
-        """Shape (n_leaves,): equal for leaves that say the same, so that a score is worked out once; or (0,).
-
-        Empty where a score takes no longer than looking it up.
-        """
-
-    def lacking(self, rows: FloatArray) -> int:
-        """Return by how many rows a dataset misses what the leaves say; 0 for the right one.
-
-        Parameters
-        ----------
-        rows : ndarray of float64, shape (n_leaves, n_classes)
-        """
-
-
-Evidence = TypeVar("Evidence", bound=LeafEvidence)
-
-
-def scored_by(kernel: Callable[..., Any]) -> Callable[[Class], Class]:
-    """Return a decorator for a class of evidence.
+    - ``reads``, a tuple of int: the attributes whose values it says something of; empty, as it is without the class's
+      own, where it tells of classes alone. Else the rows of a leaf are counted by kind, that is by class and by their
+      values of these attributes: ``value * n_classes + class``, the values of several counting on like digits.
+    - ``alike``, shape (n_leaves,) of int64: equal for leaves that say the same, so that a score is worked out once.
+      Without it, none is kept: where a score takes no longer than looking it up.
 
     Parameters
     ----------
     kernel : callable
-        Compiled ``kernel(evidence, rows, leaf, n_classes)``: what a leaf adds to the log-likelihood. ``rows``, of shape
-        (n_leaves * n_classes,), are those at each leaf and class; they need not be whole.
+        Compiled ``kernel(evidence, rows, leaf, n_kinds)``: what a leaf adds to the log-likelihood. ``rows``, of shape
+        (n_leaves * n_kinds,), are those at each leaf by kind; they need not be whole.
+    exact : bool
+        Whether each leaf says something of each row in it; False where it says it of draws, or with noise.
+    by_class : bool
+        Whether it says something of each class alone: then its entries are scored as so many leaves of one class.
     """
+    if (names := tuple(signature(kernel.py_func).parameters)) != _NAMES:  # type: ignore[attr-defined]
+        raise TypeError(f"a score takes {', '.join(_NAMES)}, by these names, and not {', '.join(names)}")
+    added = {"reads": (), "alike": np.zeros(0, dtype=np.int64), "exact": exact}
 
     def decorated(cls: Class) -> Class:
-        cls.score = staticmethod(kernel)  # type: ignore[attr-defined]
+        for name, value in added.items():
+            if not hasattr(cls, name):
+                setattr(cls, name, value)
+        cls.score, cls.by_class = staticmethod(kernel), by_class  # type: ignore[attr-defined]
         return cls
 
     return decorated
@@ -84,13 +85,38 @@ def walked_by(passing: Callable[..., Any], parting: Callable[..., Any], ending: 
     return decorated
 
 
-def score(evidence: Any, rows: FloatArray, leaf: int, n_classes: int) -> Any:
+@singledispatch
+def evidence_of(
+    observation: Observation, forest: Forest, domain: Domain, n_rows: int, most_rows: int | None = None
+) -> Any:
+    """Return what a forest's leaves say, by the class of its observation: a new kind is registered here.
+
+    Parameters
+    ----------
+    observation : Observation
+        The forest's.
+    domain : Domain
+        Without numeric attributes.
+    n_rows : int
+        Number of training rows, as far as it is known.
+    most_rows : int or None
+        Most that there can be, where it is not known.
+
+    Raises
+    ------
+    NotCoveredError
+        Where nothing is known of how likely it is.
+    """
+    raise NotCoveredError("no attack knows yet how likely what its leaves say is")
+
+
+def score(evidence: Any, rows: FloatArray, leaf: int, n_kinds: int) -> Any:
     """Return what a leaf adds to the log-likelihood, by the kernel of the evidence's class."""
-    return evidence.score(evidence, rows, leaf, n_classes)
+    return evidence.score(evidence, rows, leaf, n_kinds)
 
 
 @overload(score)
-def _score(evidence, rows, leaf, n_classes):  # type: ignore[no-untyped-def]
+def _score(evidence, rows, leaf, n_kinds):  # type: ignore[no-untyped-def]
     return evidence.instance_class.score.py_func
 
 
@@ -137,8 +163,12 @@ def _ending(evidence, counts, node, leaf, here, label, times):  # type: ignore[n
         return evidence.instance_class.ending.py_func
 
     def moved(evidence, counts, node, leaf, here, label, times):  # type: ignore[no-untyped-def]
-        n_classes = counts.n_classes
-        return 0.0 if leaf == here else counts.less[here * n_classes + label] + counts.more[leaf * n_classes + label]
+        source, target = here * counts.n_classes + label, leaf * counts.n_classes + label
+        if leaf == here:
+            return 0.0
+        if counts.width > counts.n_classes:
+            return moving(evidence, counts, source, target)
+        return counts.less[source] + counts.more[target]
 
     return moved
 
@@ -157,9 +187,9 @@ class LeafCounts(NamedTuple):
     """Shape (n_leaves,), or (n_leaves * n_classes,) by class. What each leaf adds as it is."""
     n_classes: int
     width: int
-    """Entries that are scored together: as many as there are classes; by class, 1."""
+    """Entries that are scored together: as many as there are kinds of rows; by class, 1."""
     alike: IntArray
-    """As in `LeafEvidence`."""
+    """As in `scored_by`."""
     key: NDArray[np.uint64]
     known: FloatArray
     """`key` and `known`, shape (`_MEMO`,) or (0,): what was worked out before, by a hash of what a leaf says and of its
@@ -221,13 +251,15 @@ def count_at(evidence, counts, leaf, label, n_classes, step):  # type: ignore[no
     """Add a row to a leaf and class, or take it away."""
     entry = leaf * n_classes + label
     counts.rows[entry] += step
-    _gains(evidence, counts, entry if counts.width == 1 else leaf)
+    _gains(evidence, counts, entry // counts.width)
 
 
 @njit(cache=True, nogil=True, inline="always")
-def relabelling(evidence, counts, leaf, before, label, n_classes):  # type: ignore[no-untyped-def]
-    """Return what it adds to the log-likelihood that one row of a leaf, scored as one, changes its class."""
-    source, target = leaf * n_classes + before, leaf * n_classes + label
+def moving(evidence, counts, source, target):  # type: ignore[no-untyped-def]
+    """Return what it adds to the log-likelihood that one row moves from one entry to another."""
+    leaf = source // counts.width
+    if leaf != target // counts.width:
+        return counts.less[source] + counts.more[target]
     counts.rows[source] -= 1.0
     counts.rows[target] += 1.0
     change = known_score(evidence, counts, leaf) - counts.here[leaf]
@@ -246,16 +278,35 @@ def total_score(evidence, rows, n_classes):  # type: ignore[no-untyped-def]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LeafModel(Generic[Evidence]):
+class LeafModel:
     """The likelihood of whole datasets. Its repr shows no value."""
 
     domain: Domain
     """Without numeric attributes."""
     walks: Walks
-    evidence: Evidence
+    evidence: Any
+    """Of a class that `scored_by` has decorated."""
     n_leaves: int
-    """Of all trees."""
+    """Of all trees, as they are walked: a leaf of evidence that reads values is parted by these."""
     n_classes: int
+
+    @classmethod
+    def of(cls, forest: Forest, domain: Domain, evidence: Any) -> LeafModel:
+        """Return the likelihood of what a forest's leaves say, which `evidence_of` returns.
+
+        Raises
+        ------
+        NotCoveredError
+            Where an attribute of the domain is numeric, or may be missing.
+        """
+        walks = Walks.of(forest, domain, parted_by=evidence.reads)
+        return cls(domain, walks, evidence, int(-walks.attribute.min()), forest.n_classes)
+
+    @property
+    def width(self) -> int:
+        """Entries that are scored together."""
+        sizes = [self.domain.attributes[a].n_values for a in self.evidence.reads]
+        return 1 if self.evidence.by_class else self.n_classes * math.prod(sizes)
 
     @property
     def n_trees(self) -> int:
@@ -277,7 +328,7 @@ class LeafModel(Generic[Evidence]):
     def counts(self, value: Int32Array, label: IntArray) -> LeafCounts:
         """Return the rows at each leaf and class, with what one more or less adds; parameters as `rows_at_leaves`."""
         rows, alike = self.rows_at_leaves(value, label), self.evidence.alike
-        more, less, width = np.zeros(len(rows)), np.zeros(len(rows)), 1 if self.evidence.by_class else self.n_classes
+        more, less, width = np.zeros(len(rows)), np.zeros(len(rows)), self.width
         here, n_known = np.zeros(len(rows) // width), _MEMO if len(alike) else 0
         counts = LeafCounts(
             rows, more, less, here, self.n_classes, width, alike, np.zeros(n_known, np.uint64), np.zeros(n_known)
@@ -291,8 +342,13 @@ class LeafModel(Generic[Evidence]):
 
     def total(self, rows: FloatArray) -> float:
         """Return the log-likelihood of rows by leaf and class, as `rows_at_leaves` returns them."""
-        return float(total_score(self.evidence, rows, self.n_classes))
+        return float(total_score(self.evidence, rows, self.width))
 
     def lacking(self, rows: FloatArray) -> int:
-        """Return by how many rows those by leaf and class miss what the leaves say: see `LeafEvidence`."""
-        return self.evidence.lacking(rows.reshape(-1, self.n_classes))
+        """Return by how many rows those by leaf and class miss what the leaves say: see `scored_by`."""
+        return int(self.evidence.lacking(rows.reshape(-1, self.width)))
+
+
+def model_of(forest: Forest, domain: Domain, n_rows: int, most_rows: int | None = None) -> LeafModel:
+    """Return the likelihood of what a forest says; parameters and errors as of `evidence_of` and `LeafModel.of`."""
+    return LeafModel.of(forest, domain, evidence_of(forest.observation, forest, domain, n_rows, most_rows))

@@ -9,7 +9,7 @@ import numpy as np
 
 from pytest_draft.arrays import Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.evidence.answers import model_of
+from pytest_draft.attack.evidence.evidence import model_of
 from pytest_draft.attack.numeric.enumerated import number_states
 from pytest_draft.attack.numeric.problem import is_numeric
 from pytest_draft.attack.numeric.states import States
@@ -33,6 +33,8 @@ def states_in(forest: Forest, domain: Domain) -> tuple[Forest, Domain, States | 
         raise NotCoveredError("its file holds no counts, and values may be missing: not covered yet")
     if not is_numeric(domain):
         return forest, domain, None
+    if any(domain.attributes[domain.attribute_of_column[c]].kind == "numeric" for c in forest.observation.reads):
+        raise NotCoveredError("its leaves tell of values of numeric columns: not covered yet")
     numbered = number_states(forest, domain)
     return numbered.forest, numbered.domain, numbered.states
 
@@ -62,14 +64,13 @@ def build_stripped(
     """
     walked, numbered, states = states_in(forest, domain)
     if n_rows is not None:
-        model = model_of(walked, numbered, n_rows)
         bounds = (n_rows, n_rows)
     else:
         least = least_rows(forest)
         n_known = 0 if known_value is None else int((known_value >= 0).all(axis=1).sum())
         least = max(least, n_known + 1)
         bounds = (least, MOST_TIMES_LEAST * least)
-        model = model_of(walked, numbered, least, bounds[1])
+    model = model_of(walked, numbered, *bounds)
     value = np.full((bounds[1], len(domain.attributes)), -1, dtype=np.int32)
     label = np.full(bounds[1], -1, dtype=np.int64)
     if known_value is not None and known_label is not None:

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from pytest_draft.attack.evidence.answers import OutputEvidence
 from pytest_draft.attack.search import Search
 from pytest_draft.attack.walk.chain import Dataset
 from pytest_draft.attack.walk.expected import Expected, expected_rows
@@ -53,7 +54,7 @@ def rebuild_from_outputs(problem: RowProblem, search: Search) -> Reconstruction:
         return Reconstruction("no solution", None, None, None, None, False, None, statistics=figures)
     except InfeasibleError:
         return Reconstruction("infeasible", None, None, None, None, False, None, statistics=figures)
-    exact, (agreeing, n_chains) = problem.model.evidence.rate == 0.0, drawn.agreeing
+    exact, (agreeing, n_chains) = problem.model.evidence.exact, drawn.agreeing
     settled = drawn.settled or agreeing == n_chains > 1  # each from a start of its own
     lacking = problem.model.lacking(problem.model.rows_at_leaves(*drawn.likeliest))
     unknown = ~problem.known[: len(drawn.guess)]
@@ -83,10 +84,12 @@ def rebuild_from_outputs(problem: RowProblem, search: Search) -> Reconstruction:
 
 def _expected(problem: RowProblem, search: Search) -> tuple[int, Expected | None]:
     """Return the number of rows to begin with, and what is expected of each vector where they can be enumerated."""
-    least, most = problem.n_rows
+    (least, most), expected = problem.n_rows, None
+    if isinstance(problem.model.evidence, OutputEvidence):
+        free = least < most and not problem.model.evidence.exact
+        expected = expected_rows(problem.model, (least + most) // 2, search, size_free=free)
     if least == most:
-        return least, expected_rows(problem.model, least, search)
-    expected = expected_rows(problem.model, (least + most) // 2, search, size_free=problem.model.evidence.rate > 0.0)
+        return least, expected
     if expected is None:
         return (2 * least + most) // 3, None
     return int(np.clip(round(float(expected.rows.sum())), least, most)), expected

@@ -32,6 +32,7 @@ from pytest_draft.attack.informed.splits import (
     sent_through,
     tested_ordered,
 )
+from pytest_draft.attack.informed.told import narrow_by_values
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.domain import Domain
 from pytest_draft.timebox import TimeBox
@@ -144,6 +145,7 @@ def held_of(
         ends.narrow(rows, bounds, is_pinned)
     value = everyone.rows[rows].astype(np.float64)
     lower, upper = np.where(is_pinned, value, -bounds[:, :, 1]), np.where(is_pinned, value, bounds[:, :, 0])
+    narrow_by_values(forest, domain, everyone, rows, lower, upper)
     for column, gaps in gaps_of(forest, domain, everyone.rows):
         is_pinned[:, column] |= gaps.leave(value[:, column], lower[:, column], upper[:, column])
     return Held(domain, rows, lower, upper, may_miss & ~is_pinned)

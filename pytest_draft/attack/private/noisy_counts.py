@@ -15,7 +15,6 @@ from scipy import stats
 
 from pytest_draft.arrays import FloatArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.compiled_trees import Walks
 from pytest_draft.attack.evidence.evidence import LeafModel, scored_by
 from pytest_draft.attack.evidence.noise import CountNoise
 from pytest_draft.attack.redacted import redacted
@@ -39,16 +38,16 @@ CONFIDENCE = 0.95
 
 
 @njit(cache=True, nogil=True)
-def _score(evidence, rows, leaf, n_classes):  # type: ignore[no-untyped-def]
+def _score(evidence, rows, leaf, n_kinds):  # type: ignore[no-untyped-def]
     """Return the log-probability of a leaf's released counts."""
     total = 0.0
-    for entry in range(leaf * n_classes, (leaf + 1) * n_classes):
+    for entry in range(leaf * n_kinds, (leaf + 1) * n_kinds):
         difference = evidence.released[entry] - int(rows[entry])
         total += evidence.table[evidence.sign[entry], difference - evidence.least]
     return total
 
 
-@scored_by(_score)
+@scored_by(_score, exact=False, by_class=True)
 @redacted
 class NoisyEvidence(NamedTuple):
     """What was released, and how probable it is."""
@@ -63,16 +62,6 @@ class NoisyEvidence(NamedTuple):
     """
     least: int
     """The difference of the table's first column."""
-
-    @property
-    def by_class(self) -> bool:
-        """Each entry has noise of its own."""
-        return True
-
-    @property
-    def alike(self) -> IntArray:
-        """None: the table is looked up as fast."""
-        return np.zeros(0, dtype=np.int64)
 
     @classmethod
     def of(cls, released: IntArray, noise: CountNoise, most_rows: int) -> NoisyEvidence:
@@ -138,7 +127,7 @@ def build_noisy(
         value = np.concatenate([value, np.full((room, len(domain.attributes)), -1, dtype=np.int32)])
         label = np.concatenate([label, np.full(room, -1, dtype=np.int64)])
     evidence = NoisyEvidence.of(released.ravel().astype(np.int64), noise, n_rows[1])
-    model = LeafModel(domain, Walks.of(forest, domain), evidence, *released.shape)
+    model = LeafModel.of(forest, domain, evidence)
     return NoisyProblem(domain, None, model, value, label, n_rows, noise, released)
 
 

@@ -116,7 +116,7 @@ def _possible(evidence: OutputEvidence, leaf: Int32Array, n_classes: int) -> Boo
 
 
 def expected_rows(
-    model: LeafModel[OutputEvidence], n_rows: int, search: Search, n_steps: int = 300, *, size_free: bool = False
+    model: LeafModel, n_rows: int, search: Search, n_steps: int = 300, *, size_free: bool = False
 ) -> Expected | None:
     """Return how many rows of each vector and class explain a forest best.
 

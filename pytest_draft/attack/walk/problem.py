@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ class RowProblem:
     """Of the rows as they are written."""
     states: States | None
     """Of its numeric attributes; None where there are none."""
-    model: LeafModel[Any]
+    model: LeafModel
     """In the domain with numbers of states in place of numeric values."""
     value: Int32Array
     """Shape (n_slots, n_attributes). Index of each value that the adversary knows; -1 where it doesn't."""

@@ -16,7 +16,7 @@ from numba import njit
 
 from pytest_draft.arrays import FloatArray, Int32Array
 from pytest_draft.attack.compiled_trees import NONE
-from pytest_draft.attack.evidence.evidence import count_at, relabelling
+from pytest_draft.attack.evidence.evidence import count_at, moving
 from pytest_draft.attack.redacted import redacted
 from pytest_draft.attack.walk.mixture import count_row, draw_component, imagine
 from pytest_draft.attack.walk.moves import changes_of, drawn, trace
@@ -85,15 +85,12 @@ def _draw_values(walks, evidence, counts, rows, mixture, row, temperature, scrat
 def _draw_label(evidence, counts, rows, mixture, row, temperature, scratch, rng):  # type: ignore[no-untyped-def]
     """Draw the label of one row anew."""
     n_classes, before, k = mixture.labels.shape[1], rows.label[row], rows.component[row]
-    weight, less, more, by_class, at = scratch.weight, counts.less, counts.more, counts.width == 1, rows.leaf[row]
+    weight, at = scratch.weight, rows.leaf[row]
     for label in range(n_classes):
         change = 0.0
         if label != before:
             for leaf in at:
-                if by_class:
-                    change += less[leaf * n_classes + before] + more[leaf * n_classes + label]
-                else:
-                    change += relabelling(evidence, counts, leaf, before, label, n_classes)
+                change += moving(evidence, counts, leaf * n_classes + before, leaf * n_classes + label)
         weight[label] = change / temperature
         if len(mixture.log_prior):
             for a in range(rows.value.shape[1]):

@@ -21,9 +21,9 @@ from pytest_draft.attack.evidence.answers import (
     RATIO,
     grown_to_the_end,
     leaf_outputs,
-    model_of,
     rows_drawn,
 )
+from pytest_draft.attack.evidence.evidence import model_of
 from pytest_draft.domain import declared
 from pytest_draft.errors import NotCoveredError
 

@@ -12,7 +12,7 @@ from sklearn.ensemble import RandomForestClassifier
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.artifact.forest.draws import Draws
 from pytest_draft.artifact.forest.observations import Shares, WinningLabels
-from pytest_draft.attack.evidence.answers import model_of
+from pytest_draft.attack.evidence.evidence import model_of
 from pytest_draft.attack.fractions.problem import build_stripped, states_in
 from pytest_draft.attack.fractions.rebuild import rebuild_from_outputs
 from pytest_draft.attack.search import Search

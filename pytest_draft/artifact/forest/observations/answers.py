@@ -88,6 +88,27 @@ class Answers(Observation):
         close: BoolArray = np.abs(self.answered(counts) - value).max(axis=1) <= _CLOSE
         return close
 
+    def answered_by_kind(self, counts: FloatArray, values: FloatArray) -> FloatArray:
+        """Return what leaves would say of which rows of each kind are known, shape (n_leaves, n_values).
+
+        An observation that reads columns tells this in place of `answered`, and nothing else.
+
+        Parameters
+        ----------
+        counts : ndarray of float64, shape (n_leaves, n_values_read, n_classes)
+            Rows of each class with each of the values below. No leaf is empty.
+        values : ndarray of float64, shape (n_values_read, n_columns_read)
+            What rows can hold in the columns that it `reads`.
+        """
+        return self.answered(counts.sum(axis=1))
+
+    def explained_by_kind(self, counts: FloatArray, values: FloatArray, value: FloatArray) -> BoolArray:
+        """Return whether leaves with these rows say this, shape (n_leaves,); parameters as for `answered_by_kind`."""
+        if not self.reads:
+            return self.explained(counts.sum(axis=1), value)
+        close: BoolArray = np.abs(self.answered_by_kind(counts, values) - value).max(axis=1) <= _CLOSE
+        return close
+
 
 @dataclass(frozen=True)
 class Shares(Answers):

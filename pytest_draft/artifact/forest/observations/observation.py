@@ -29,6 +29,8 @@ class Observation:
     """What else the file says of the rows, and is not taken from it; None for nothing."""
     privacy: Privacy | None = None
     """What the file declares of its differential privacy; None where it declares none."""
+    reads: tuple[int, ...] = ()
+    """The columns of whose values leaves tell something; empty where they tell of classes or targets alone."""
 
     exact: ClassVar[bool] = False
     """Whether each node's number of rows, or of draws, is known as it was in training."""
@@ -36,6 +38,8 @@ class Observation:
     """Whether a mechanism of differential privacy made the trees, so that no split follows from rows alone."""
     has_targets: ClassVar[bool] = False
     """Whether leaves hold the mean targets of a regressor."""
+    of_labels: ClassVar[bool] = True
+    """Whether leaves tell anything of labels or targets."""
     named: ClassVar[str] = "counts"
     """What cannot come from wrong rows, for messages."""
     varies_with_rate: ClassVar[bool] = False
