@@ -16,7 +16,7 @@ from numba import njit
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from pytest_draft.arrays import FloatArray, Int32Array, IntArray
+from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from pytest_draft.attack.compiled_trees import Walks, leaves_of
 from pytest_draft.attack.redacted import redacted
 from pytest_draft.domain import Domain
@@ -198,7 +198,7 @@ class LeafModel(Generic[Evidence]):
         """Number of trees."""
         return len(self.walks.root)
 
-    def rows_at_leaves(self, value: Int32Array, label: IntArray) -> FloatArray:
+    def rows_at_leaves(self, value: Int32Array, label: IntArray, seen: BoolArray | None = None) -> FloatArray:
         """Return how many rows of a dataset lie at each leaf and class, shape (n_leaves * n_classes,).
 
         Parameters
@@ -206,22 +206,25 @@ class LeafModel(Generic[Evidence]):
         value : ndarray of int32, shape (n_rows, n_attributes)
             Indices of values, as `Domain.indices` returns them.
         label : ndarray of int64, shape (n_rows,)
+        seen : ndarray of bool, shape (n_rows, n_trees), or None
+            Which trees have seen a row; None for all.
         """
         entry = leaves_of(self.walks, value).astype(np.int64) * self.n_classes + label[:, None]
-        return np.bincount(entry.ravel(), minlength=self.n_leaves * self.n_classes).astype(np.float64)
+        entry = entry.ravel() if seen is None else entry[seen]
+        return np.bincount(entry, minlength=self.n_leaves * self.n_classes).astype(np.float64)
 
-    def counts(self, value: Int32Array, label: IntArray) -> LeafCounts:
+    def counts(self, value: Int32Array, label: IntArray, seen: BoolArray | None = None) -> LeafCounts:
         """Return the rows at each leaf and class, with what one more or less adds; parameters as `rows_at_leaves`."""
-        rows, alike = self.rows_at_leaves(value, label), self.evidence.alike
+        rows, alike = self.rows_at_leaves(value, label, seen), self.evidence.alike
         more, less, width = np.zeros(len(rows)), np.zeros(len(rows)), 1 if self.evidence.by_class else self.n_classes
         here, n_known = np.zeros(len(rows) // width), _MEMO if len(alike) else 0
         counts = LeafCounts(rows, more, less, here, width, alike, np.zeros(n_known, dtype=np.uint64), np.zeros(n_known))
         all_gains(self.evidence, counts)
         return counts
 
-    def log_likelihood(self, value: Int32Array, label: IntArray) -> float:
+    def log_likelihood(self, value: Int32Array, label: IntArray, seen: BoolArray | None = None) -> float:
         """Return the log-likelihood of a dataset, given as to `rows_at_leaves`."""
-        return self.total(self.rows_at_leaves(value, label))
+        return self.total(self.rows_at_leaves(value, label, seen))
 
     def total(self, rows: FloatArray) -> float:
         """Return the log-likelihood of rows by leaf and class, as `rows_at_leaves` returns them."""

@@ -76,9 +76,10 @@ class RowChain:
         least, most = (size - n_known for size in self._problem.n_rows)
         if fixed:
             least = most = self.n_rows - n_known
+        whole = self._problem.seen is not None and not len(self._log_prior)
         sweep(
-            self._model.walks, self._model.evidence, self._counts, self._rows, self._mixture, least, most, n_sweeps,
-            hot, cold, self._rng, stop,
+            self._model.walks, self._model.evidence, self._counts, self._rows, self._mixture, least, most, whole,
+            n_sweeps, hot, cold, self._rng, stop,
         )  # fmt: skip
 
     def jump(self, candidates: JumpCandidates, temperature: float, *, stop: Flag = GO_ON) -> None:
@@ -114,9 +115,12 @@ class RowChain:
         least, most = problem.n_rows
         removable = ~problem.known & (least < most)
         leaf, tested = leaves_of(self._model.walks, value), tests_of(self._model.walks, value)
+        if problem.seen is not None:
+            leaf[~problem.seen], tested[~problem.seen] = -1, 0
         return SampledRows(value, label, component, present, open_value, open_label, removable, leaf, tested)
 
     def _counts_and_mixture(self) -> tuple[LeafCounts, Mixture]:
         model = self._model
         prior = Mixture.of(self._rows, model.domain, model.n_classes, self._problem.prior_rows, self._log_prior)
-        return model.counts(*self.dataset), prior
+        seen = None if self._problem.seen is None else self._problem.seen[self._rows.present]
+        return model.counts(*self.dataset, seen), prior

@@ -47,9 +47,9 @@ class SampledRows(NamedTuple):
     removable: BoolArray
     """Shape (n_slots,)."""
     leaf: Int32Array
-    """Shape (n_slots, n_trees)."""
+    """Shape (n_slots, n_trees). -1 in trees that have not seen the row."""
     tested: NDArray[np.uint64]
-    """Shape (n_slots, n_trees). As `tested_by`."""
+    """Shape (n_slots, n_trees). As `tested_by`; 0 in trees that have not seen the row."""
 
 
 @redacted
@@ -166,5 +166,6 @@ def imagine(walks, rows, mixture, row, weight, rng):  # type: ignore[no-untyped-
             weight[value] = math.log(mixture.values[k, offset + value] + mixture.weight[offset + value])
         rows.value[row, a] = drawn(weight, n_values, rng)
     for tree in range(len(walks.root)):
-        rows.leaf[row, tree] = leaf_of(walks, tree, rows.value[row])
-        rows.tested[row, tree] = tested_by(walks, tree, rows.value[row])
+        if rows.leaf[row, tree] >= 0:
+            rows.leaf[row, tree] = leaf_of(walks, tree, rows.value[row])
+            rows.tested[row, tree] = tested_by(walks, tree, rows.value[row])
