@@ -106,7 +106,7 @@ def _bits_of_pairs(
     state = np.arange(offset[-1]) - offset[attribute]
     own = value[:, attribute] == state
     gains = np.where(own, -np.inf, gains)
-    rows, evidence, n_classes = model.counts(value, label).rows, model.evidence, model.n_classes
+    rows, evidence, n_classes = model.rows_at_leaves(value, label), model.evidence, model.n_classes
     taken: set[tuple[int, ...]] = set()
     bits = 0.0
     for row in np.argsort(-gains.max(axis=1), kind="stable").tolist():
@@ -151,7 +151,7 @@ def _gains_of(
     n_values = int((offset[1:] - offset[:-1]).max())
     scratch = Scratch(np.empty(n_values + 1), np.empty(n_values + 1), np.empty((n_values + 1, 3), np.int64))
     found = np.full((len(chosen), int(offset[-1])), -np.inf)
-    _gains(model.walks, model.counts(value, label), rows, offset, model.n_classes, scratch, found)
+    _gains(model.walks, model.counts(model.rows_at_leaves(value, label)), rows, offset, model.n_classes, scratch, found)
     return found
 
 

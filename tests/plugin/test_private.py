@@ -15,9 +15,10 @@ import pandas as pd
 import pytest
 from sklearn.tree._tree import NODE_DTYPE, Tree
 
-from pytest_draft.attack.private.labels import rebuild_from_labels
+from pytest_draft.attack.private.noisy_counts import rebuild_from_noise
 from pytest_draft.dp import LaplaceForestClassifier
 from pytest_draft.examine import private
+from pytest_draft.examine.attack import TRUTH_IS_LIKELIER
 from pytest_draft.examine.flow import examine
 from pytest_draft.facts.case import Case
 
@@ -229,15 +230,21 @@ def test_labels_are_attacked_and_never_pass_while_their_seeds_are_in_the_file(la
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("cut_short", [True, False])
-def test_an_attack_on_labels_that_was_cut_short_has_not_converged(labels, project, rows, monkeypatch, cut_short):
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"cut_short": True, "log_posterior": 0.0}, "it was stopped"),
+        ({"cut_short": False, "log_posterior": None}, TRUTH_IS_LIKELIER),
+        ({"cut_short": False, "log_posterior": -1e9}, TRUTH_IS_LIKELIER),
+        ({"cut_short": False, "log_posterior": 0.0}, None),
+    ],
+)
+def test_an_attack_on_labels_that_stopped_short_has_not_converged(labels, project, rows, monkeypatch, changes, why):
     rows.assign(label=(rows["label"] == "yes").astype(int)).to_csv(project.path / "coded.csv", index=False)
-    monkeypatch.setattr(
-        private, "rebuild_from_labels", lambda *given: replace(rebuild_from_labels(*given), cut_short=cut_short)
-    )
-    monkeypatch.setattr(private.Labels, "truth_is_likelier", lambda *_: False)
+    monkeypatch.setattr(private, "rebuild_from_noise", lambda *given: replace(rebuild_from_noise(*given), **changes))
     examination, _ = examine(Case(str(project.path / labels), str(project.path / "coded.csv"), "label"))
-    assert any("it was stopped" in reason for reason in examination.reasons) == cut_short
+    told = [one for one in ("it was stopped", TRUTH_IS_LIKELIER) if any(one in said for said in examination.shortfalls)]
+    assert told == ([why] if why else [])
 
 
 @pytest.mark.nightly

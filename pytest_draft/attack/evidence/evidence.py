@@ -213,18 +213,18 @@ class LeafModel(Generic[Evidence]):
         entry = entry.ravel() if seen is None else entry[seen]
         return np.bincount(entry, minlength=self.n_leaves * self.n_classes).astype(np.float64)
 
-    def counts(self, value: Int32Array, label: IntArray, seen: BoolArray | None = None) -> LeafCounts:
-        """Return the rows at each leaf and class, with what one more or less adds; parameters as `rows_at_leaves`."""
-        rows, alike = self.rows_at_leaves(value, label, seen), self.evidence.alike
+    def counts(self, rows: FloatArray) -> LeafCounts:
+        """Return the rows at each leaf and class, as `rows_at_leaves` returns them, with what one more or less adds."""
         more, less, width = np.zeros(len(rows)), np.zeros(len(rows)), 1 if self.evidence.by_class else self.n_classes
-        here, n_known = np.zeros(len(rows) // width), _MEMO if len(alike) else 0
+        here, alike = np.zeros(len(rows) // width), self.evidence.alike
+        n_known = _MEMO if len(alike) else 0
         counts = LeafCounts(rows, more, less, here, width, alike, np.zeros(n_known, dtype=np.uint64), np.zeros(n_known))
         all_gains(self.evidence, counts)
         return counts
 
-    def log_likelihood(self, value: Int32Array, label: IntArray, seen: BoolArray | None = None) -> float:
+    def log_likelihood(self, value: Int32Array, label: IntArray) -> float:
         """Return the log-likelihood of a dataset, given as to `rows_at_leaves`."""
-        return self.total(self.rows_at_leaves(value, label, seen))
+        return self.total(self.rows_at_leaves(value, label))
 
     def total(self, rows: FloatArray) -> float:
         """Return the log-likelihood of rows by leaf and class, as `rows_at_leaves` returns them."""

@@ -123,4 +123,4 @@ class RowChain:
         model = self._model
         prior = Mixture.of(self._rows, model.domain, model.n_classes, self._problem.prior_rows, self._log_prior)
         seen = None if self._problem.seen is None else self._problem.seen[self._rows.present]
-        return model.counts(*self.dataset, seen), prior
+        return model.counts(model.rows_at_leaves(*self.dataset, seen)), prior
