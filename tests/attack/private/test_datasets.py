@@ -170,7 +170,7 @@ def test_counts_and_gains_stay_in_step_with_the_rows(released):
     assert (more == chain._counts.more).all()
     assert (less == chain._counts.less).all()
     assert chain.log_likelihood == pytest.approx(problem.model.log_likelihood(*chain.dataset))
-    _, fresh = chain._counted()
+    _, fresh = chain._counts_and_mixture()
     assert (fresh.values == chain._mixture.values).all()
     assert (fresh.labels == chain._mixture.labels).all()
 
