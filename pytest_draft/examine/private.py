@@ -190,6 +190,11 @@ class Labels(_Private):
         self.reasons = tuple(
             f"{phrase}, which no attack here uses yet: whoever uses that gets closer" for phrase in broken_by
         )
+        if forest.parameters.get("shuffle"):
+            self.reasons += (
+                "its rows were shuffled before each went to one tree: nobody can tell whether the training "
+                "data explain its labels better than what the attack found",
+            )
 
     def rebuild(self, search: Search) -> Reconstruction:
         """Draw datasets from the posterior."""

@@ -186,15 +186,15 @@ def test_no_rows_to_compare_with_is_inconclusive(noisy, project, rows):
 
 
 @pytest.fixture
-def labels(project, monkeypatch):
-    """Write a forest of diffprivlib, with a label at each leaf and a seed in each tree."""
+def labels(project, monkeypatch, request):
+    """Write a forest of diffprivlib, with labels at leaves and seeds in trees; of shuffled rows where asked for."""
     names = ("diffprivlib", "diffprivlib.models", "diffprivlib.models.forest")
     modules = [types.ModuleType(name) for name in names]
     for name, module in zip(names, modules, strict=True):
         monkeypatch.setitem(sys.modules, name, module)
     for name in ("RandomForestClassifier", "DecisionTreeClassifier"):
         setattr(modules[-1], name, type(name, (), {"__module__": names[-1]}))
-    rng, (feature, threshold) = np.random.default_rng(2), structure()
+    rng, (feature, threshold), shuffled = np.random.default_rng(2), structure(), getattr(request, "param", False)
     trees = []
     for t in range(N_TREES):
         nodes = np.zeros(len(LEFT), NODE_DTYPE)
@@ -210,7 +210,7 @@ def labels(project, monkeypatch):
         tree.__dict__.update(classes_=np.array([0, 1]), n_classes_=2, monotonic_cst=None)
         trees.append(tree)
     forest = modules[-1].RandomForestClassifier()
-    forest.__dict__.update(epsilon=0.5, random_state=None, warm_start=False, shuffle=False, estimators_=trees)
+    forest.__dict__.update(epsilon=0.5, random_state=None, warm_start=False, shuffle=shuffled, estimators_=trees)
     forest.__dict__.update(n_features_in_=N_COLUMNS, n_outputs_=1, classes_=np.array([0, 1]), n_classes_=2)
     joblib.dump(forest, project.path / "labels.joblib")
     return "labels.joblib"
@@ -245,6 +245,15 @@ def test_an_attack_on_labels_that_stopped_short_has_not_converged(labels, projec
     examination, _ = examine(Case(str(project.path / labels), str(project.path / "coded.csv"), "label"))
     told = [one for one in ("it was stopped", TRUTH_IS_LIKELIER) if any(one in said for said in examination.shortfalls)]
     assert told == ([why] if why else [])
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("labels", [False, True], indirect=True)
+def test_of_shuffled_rows_nobody_can_tell_how_well_they_explain_labels(labels, project, rows, request):
+    rows.assign(label=(rows["label"] == "yes").astype(int)).to_csv(project.path / "coded.csv", index=False)
+    case = Case(str(project.path / labels), str(project.path / "coded.csv"), "label", effort=1.0)
+    shuffled = request.node.callspec.params["labels"]
+    assert any("were shuffled" in reason for reason in examine(case)[0].reasons) == shuffled
 
 
 @pytest.mark.nightly

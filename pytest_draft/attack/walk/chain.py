@@ -76,7 +76,7 @@ class RowChain:
         least, most = (size - n_known for size in self._problem.n_rows)
         if fixed:
             least = most = self.n_rows - n_known
-        whole = self._problem.seen is not None and not len(self._log_prior)
+        whole = self._problem.seen is not None and not len(self._log_prior)  # rows are imagined by the mixture
         sweep(
             self._model.walks, self._model.evidence, self._counts, self._rows, self._mixture, least, most, whole,
             n_sweeps, hot, cold, self._rng, stop,

@@ -240,7 +240,7 @@ def _draw_label(evidence, counts, rows, mixture, row, temperature, scratch, rng)
 
 
 @njit(cache=True, nogil=True)
-def _replace(walks, evidence, counts, rows, mixture, row, temperature, scratch, rng):  # type: ignore[no-untyped-def]
+def _redraw(walks, evidence, counts, rows, mixture, row, temperature, scratch, rng):  # type: ignore[no-untyped-def]
     """Offer one row to be replaced by what the others predict, so that the odds are those of the likelihood.
 
     Where few trees have seen a row, this is often taken, and reaches rows that no change of one value or label leads
@@ -409,6 +409,6 @@ def sweep(walks, evidence, counts, rows, mixture, least, most, whole, n_sweeps, 
                 draw_component(rows, mixture, row, scratch.weight, rng)
                 count_row(rows, mixture, row, 1)
             if whole and rows.open_label[row] and rows.open_value[row].all():
-                _replace(walks, evidence, counts, rows, mixture, row, temperature, scratch, rng)
+                _redraw(walks, evidence, counts, rows, mixture, row, temperature, scratch, rng)
         if least < most:
             _resize(walks, evidence, counts, rows, mixture, least, most, temperature, scratch, rng)

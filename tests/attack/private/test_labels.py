@@ -323,18 +323,6 @@ def test_trees_without_rows_and_leaves_without_vectors_are_possible():
     assert rebuilt(forest_of(nowhere, *STUMPS), TWO, 2).rows.shape == (2, 2)
 
 
-def test_shuffled_rows_are_as_likely_as_labels_that_they_would_release():
-    # Each tree splits by the first column, and has one row: its own leaf has its label, the other one any.
-    rows, labels = np.array([[0, 1], [1, 1]] * 3, np.float32), np.array([0, 1] * 3)
-    forest = forest_of(*[tree([(0, 0.5), 0, 1], 2)] * 6, epsilon=50.0, shuffle=True)
-    problem = build_labels(forest, TWO, 6)
-    assert likelihood_of_rows(forest, problem, rows, labels) == pytest.approx(-6 * math.log(2))
-    labels[0] = 1  # which no label tells, wherever it went
-    assert likelihood_of_rows(forest, problem, rows, labels) == pytest.approx(-6 * math.log(2))
-    in_order = replace(forest, parameters={"shuffle": False})
-    assert likelihood_of_rows(in_order, problem, rows, labels) < -50
-
-
 @pytest.mark.nightly
 def test_trees_share_what_their_labels_tell_of_the_population():
     # All trees but the last say that a one in the first column goes with class 0; the last one doesn't test it.
