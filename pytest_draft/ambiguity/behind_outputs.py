@@ -26,7 +26,7 @@ from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.compiled_trees import leaves_of
 from pytest_draft.attack.fractions.problem import build_stripped
 from pytest_draft.attack.numeric.problem import is_numeric
-from pytest_draft.attack.numeric.states import states_of
+from pytest_draft.attack.states import states_of
 from pytest_draft.attack.walk.chain import GO_ON, RowChain
 from pytest_draft.attack.walk.mixture import NO_PRIOR
 from pytest_draft.attack.walk.problem import RowProblem, indices_of

@@ -108,7 +108,7 @@ def _bits_of_pairs(model: LeafModel, value: Int32Array, label: IntArray, gains: 
     state = np.arange(offset[-1]) - offset[attribute]
     own = value[:, attribute] == state
     gains = np.where(own, -np.inf, gains)
-    rows, evidence, n_classes = model.counts(value, label).rows, model.evidence, model.n_classes
+    rows, evidence, n_classes = model.rows_at_leaves(value, label), model.evidence, model.n_classes
     taken: set[tuple[int, ...]] = set()
     bits = 0.0
     for row in np.argsort(-gains.max(axis=1), kind="stable").tolist():
@@ -146,8 +146,9 @@ def _gains_of(
     """Return what each change of one value adds to the log-likelihood, shape (n_chosen, n_values); -inf for none."""
     mine, sizes = value[chosen], offset[1:] - offset[:-1]
     found = np.full((len(chosen), int(offset[-1])), -np.inf)
+    rows = model.rows_at_leaves(value, label)
     _gains(
-        model.walks, model.evidence, model.counts(value, label), mine, label[chosen].astype(np.int64),
+        model.walks, model.evidence, model.counts(rows), mine, label[chosen].astype(np.int64),
         leaves_of(model.walks, mine), open_value[chosen], offset, Scratch.of(model.walks, int(sizes.max())), found,
     )  # fmt: skip
     return found

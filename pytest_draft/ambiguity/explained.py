@@ -1,6 +1,6 @@
 """The true rows as one of the datasets that explain a file: `ExplainedRows`.
 
-It is written row by row in the states that the forest tells apart (`pytest_draft.attack.numeric.states`), whatever the
+It is written row by row in the states that the forest tells apart (`pytest_draft.attack.states`), whatever the
 columns are: so discrete and numeric columns, with and without bagging, are one case.
 """
 
@@ -15,9 +15,9 @@ import numpy as np
 from pytest_draft.arrays import BoolArray, Int32Array, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.numeric.dataset import Dataset, fill
-from pytest_draft.attack.numeric.energy import NodeArrays, missed
+from pytest_draft.attack.numeric.energy import NodeArrays, missed, nodes_of
 from pytest_draft.attack.numeric.extremes import Extremes
-from pytest_draft.attack.numeric.states import States, nodes_of, states_of
+from pytest_draft.attack.states import States, states_of
 from pytest_draft.domain import Domain
 
 

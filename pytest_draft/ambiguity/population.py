@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pytest_draft.arrays import FloatArray, IntArray
-from pytest_draft.attack.numeric.states import States
+from pytest_draft.attack.states import States
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.descent import descend
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.numeric.midpoints import ABSENT, propagate_thresholds
-from pytest_draft.attack.numeric.states import States
+from pytest_draft.attack.states import States
 from pytest_draft.timebox import TimeBox
 
 

@@ -11,11 +11,10 @@ from scipy.stats import binom
 
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.compiled_trees import Walks, attributes_tested
-from pytest_draft.attack.evidence.labels import labels_log_posterior, parts_of, reveals
 from pytest_draft.attack.evidence.noise import CountNoise
 from pytest_draft.attack.groups import KnownRows, group_by_occurrences, split_by_values
 from pytest_draft.attack.private.informed import guess_alone, noisy_score
-from pytest_draft.attack.private.labels import rebuild_from_labels
+from pytest_draft.attack.private.labels import LABELS, build_labels, likelihood_of_rows, reveals
 from pytest_draft.attack.private.noisy_counts import MOST_SLOTS, rebuild_from_noise, size_interval
 from pytest_draft.attack.search import Search
 from pytest_draft.attack.walk.problem import indices_of
@@ -35,7 +34,6 @@ _MOST_BELOW, _MOST_BELOW_A_ROW = 20.0, 0.75
 # In log-likelihood, below what was drawn; measured on 100 rows of COMPAS, Adult and Default Credit: the right ones at
 # most 40, others of the same table 152 where epsilon is 5.
 _CHANCE_OF_ZEROS = 1e-9
-_MOST_DISAGREEMENT = 1.05  # of Gelman and Rubin's potential scale reduction
 
 
 class _Private(Attack):
@@ -44,8 +42,13 @@ class _Private(Attack):
     any_size = True
 
     def truth_is_likelier(self, data: TrainingData, reconstruction: Reconstruction) -> bool:
-        """Return whether the attack has stopped short: the truth is likelier, or its chains still disagree."""
-        return False
+        """Return whether the given rows explain the file better than all that was drawn."""
+        reached = reconstruction.log_posterior
+        return reached is None or self._truth(data) > reached + _ROUNDING
+
+    def _truth(self, data: TrainingData) -> float:
+        """Return the log-likelihood of the given rows."""
+        raise NotImplementedError
 
     def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Shortfall:
         """Say that the truth is likelier, or may be: with noise there is nothing else to reach."""
@@ -98,12 +101,7 @@ class NoisyCounts(_Private):
             )
         return found
 
-    def truth_is_likelier(self, data: TrainingData, reconstruction: Reconstruction) -> bool:
-        """Compare the likelihoods."""
-        return reconstruction.log_posterior is None or self._truth(data) > reconstruction.log_posterior + _ROUNDING
-
     def _truth(self, data: TrainingData) -> float:
-        """Return the log-likelihood of the given rows."""
         released, true = entries_of(self._forest, data.rows, data.labels)
         return float(self._problem.noise.log_probability(released, true).sum())
 
@@ -158,6 +156,10 @@ class NoisyCountsAlone(_Private):
         """Ask whether the noise explains how far these rows are from the counts."""
         return identify_noisy(self._forest, self._noise, data.rows, data.labels)
 
+    def truth_is_likelier(self, data: TrainingData, reconstruction: Reconstruction) -> bool:
+        """Return False: all candidates were scored."""
+        return False
+
 
 class Labels(_Private):
     """diffprivlib's own forest: a label for each leaf, and nothing else of its rows.
@@ -179,7 +181,7 @@ class Labels(_Private):
             )
         if n_rows is None:
             raise DataError("a forest that releases labels only does not tell how many rows it had: add --draft-data")
-        self._forest, self._domain, self._n_rows = forest, inputs.domain, n_rows
+        self._forest, self._problem = forest, build_labels(forest, inputs.domain, n_rows)
         privacy = forest.observation.privacy
         broken_by = () if privacy is None else privacy.broken_by
         self.notes = tuple(
@@ -188,23 +190,22 @@ class Labels(_Private):
         self.reasons = tuple(
             f"{phrase}, which no attack here uses yet: whoever uses that gets closer" for phrase in broken_by
         )
+        if forest.parameters.get("shuffle"):
+            self.reasons += (
+                "its rows were shuffled before each went to one tree: nobody can tell whether the training "
+                "data explain its labels better than what the attack found",
+            )
 
     def rebuild(self, search: Search) -> Reconstruction:
         """Draw datasets from the posterior."""
-        return rebuild_from_labels(self._forest, self._domain, self._n_rows, search)
+        return rebuild_from_noise(self._problem, search, LABELS)
 
     def identity(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Identity:
         """Say that nothing is known."""
         return Identity("unknown", "labels alone do not tell whether this forest was trained on these rows")
 
-    def truth_is_likelier(self, data: TrainingData, reconstruction: Reconstruction) -> bool:
-        """Compare the posteriors, once the chains agree."""
-        parts = parts_of(self._forest, data.n_rows)
-        truth = labels_log_posterior(self._forest, self._domain, data.rows, data.labels, parts)
-        spread = reconstruction.disagreement
-        if spread is None or spread > _MOST_DISAGREEMENT or reconstruction.log_posterior is None:
-            return True
-        return truth > reconstruction.log_posterior + _ROUNDING
+    def _truth(self, data: TrainingData) -> float:
+        return likelihood_of_rows(self._forest, self._problem, data.rows, data.labels)
 
 
 def _too_many_zeros(forest: Forest, noise: CountNoise) -> tuple[str, ...]:

@@ -55,10 +55,6 @@ class Reconstruction:
     exceed. With noise: the highest log-likelihood among the datasets that the guess was made of, and one standard
     deviation of it.
     """
-    disagreement: float | None = None
-    """By how much the sampler's chains differ in their log-posterior: Gelman and Rubin's R-hat, 1 if alike. None where
-    they say nothing of it.
-    """
     log_likelihood: float | None = None
     """With noise: of `consistent`."""
     certificate: Certificate | None = None

@@ -19,7 +19,7 @@ from pytest_draft.ambiguity.sampled import ideal_of
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.evidence.evidence import LeafModel, model_of
 from pytest_draft.attack.fractions.problem import build_stripped
-from pytest_draft.attack.numeric.states import states_of
+from pytest_draft.attack.states import states_of
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.hardening.model import hardened
 from pytest_draft.matching import encoded_weights, matched_distance, row_identities, unmatched

@@ -11,7 +11,7 @@ from pytest_draft.ambiguity.alternatives import AlternativesSearch, Stop
 from pytest_draft.ambiguity.bounds import kept
 from pytest_draft.ambiguity.explained import explained
 from pytest_draft.artifact import occurrences
-from pytest_draft.attack.numeric.states import nodes_of
+from pytest_draft.attack.numeric.energy import nodes_of
 from pytest_draft.domain import infer
 from pytest_draft.errors import OutOfTimeError
 from pytest_draft.timebox import TimeBox

@@ -22,7 +22,7 @@ from pytest_draft.ambiguity.values import StateValues
 from pytest_draft.artifact import occurrences
 from pytest_draft.attack.numeric.dataset import fill
 from pytest_draft.attack.numeric.energy import missed
-from pytest_draft.attack.numeric.states import states_of
+from pytest_draft.attack.states import states_of
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.evaluate.identity import identify_in_order
 from pytest_draft.knowledge import KnownRows

@@ -22,7 +22,7 @@ from pytest_draft.attack.groups import KnownRows, group_by_occurrences, split_by
 from pytest_draft.attack.large_domains.candidates import build_any
 from pytest_draft.attack.large_domains.regions import Regions
 from pytest_draft.attack.private.informed import KnownPopulation, noisy_score
-from pytest_draft.attack.private.labels import rebuild_from_labels
+from pytest_draft.attack.private.labels import build_labels
 from pytest_draft.attack.search import Search
 from pytest_draft.attack.walk.problem import indices_of
 from pytest_draft.data import training_data
@@ -142,8 +142,8 @@ ENGINES = {
         KnownRows(ROWS, LABELS, np.ones((1, 4), np.int64)),
         np.arange(4),
     ),
-    "labels": lambda forest, domain, groups: rebuild_from_labels(
-        replace(forest, observation=under(Privacy("permute-and-flip", 1.0))), domain, 4, SEARCH
+    "labels": lambda forest, domain, groups: build_labels(
+        replace(forest, observation=under(Privacy("permute-and-flip", 1.0))), domain, 4
     ),
     "papers": lambda forest, domain, groups: RowModelInput.of(forest, domain),
 }

@@ -15,9 +15,10 @@ import pandas as pd
 import pytest
 from sklearn.tree._tree import NODE_DTYPE, Tree
 
-from pytest_draft.attack.private.labels import rebuild_from_labels
+from pytest_draft.attack.private.noisy_counts import rebuild_from_noise
 from pytest_draft.dp import LaplaceForestClassifier
 from pytest_draft.examine import private
+from pytest_draft.examine.attack import TRUTH_IS_LIKELIER
 from pytest_draft.examine.flow import examine
 from pytest_draft.facts.case import Case
 
@@ -185,15 +186,15 @@ def test_no_rows_to_compare_with_is_inconclusive(noisy, project, rows):
 
 
 @pytest.fixture
-def labels(project, monkeypatch):
-    """Write a forest of diffprivlib, with a label at each leaf and a seed in each tree."""
+def labels(project, monkeypatch, request):
+    """Write a forest of diffprivlib, with labels at leaves and seeds in trees; of shuffled rows where asked for."""
     names = ("diffprivlib", "diffprivlib.models", "diffprivlib.models.forest")
     modules = [types.ModuleType(name) for name in names]
     for name, module in zip(names, modules, strict=True):
         monkeypatch.setitem(sys.modules, name, module)
     for name in ("RandomForestClassifier", "DecisionTreeClassifier"):
         setattr(modules[-1], name, type(name, (), {"__module__": names[-1]}))
-    rng, (feature, threshold) = np.random.default_rng(2), structure()
+    rng, (feature, threshold), shuffled = np.random.default_rng(2), structure(), getattr(request, "param", False)
     trees = []
     for t in range(N_TREES):
         nodes = np.zeros(len(LEFT), NODE_DTYPE)
@@ -209,7 +210,7 @@ def labels(project, monkeypatch):
         tree.__dict__.update(classes_=np.array([0, 1]), n_classes_=2, monotonic_cst=None)
         trees.append(tree)
     forest = modules[-1].RandomForestClassifier()
-    forest.__dict__.update(epsilon=0.5, random_state=None, warm_start=False, shuffle=False, estimators_=trees)
+    forest.__dict__.update(epsilon=0.5, random_state=None, warm_start=False, shuffle=shuffled, estimators_=trees)
     forest.__dict__.update(n_features_in_=N_COLUMNS, n_outputs_=1, classes_=np.array([0, 1]), n_classes_=2)
     joblib.dump(forest, project.path / "labels.joblib")
     return "labels.joblib"
@@ -229,15 +230,30 @@ def test_labels_are_attacked_and_never_pass_while_their_seeds_are_in_the_file(la
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("cut_short", [True, False])
-def test_an_attack_on_labels_that_was_cut_short_has_not_converged(labels, project, rows, monkeypatch, cut_short):
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"cut_short": True, "log_posterior": 0.0}, "it was stopped"),
+        ({"cut_short": False, "log_posterior": None}, TRUTH_IS_LIKELIER),
+        ({"cut_short": False, "log_posterior": -1e9}, TRUTH_IS_LIKELIER),
+        ({"cut_short": False, "log_posterior": 0.0}, None),
+    ],
+)
+def test_an_attack_on_labels_that_stopped_short_has_not_converged(labels, project, rows, monkeypatch, changes, why):
     rows.assign(label=(rows["label"] == "yes").astype(int)).to_csv(project.path / "coded.csv", index=False)
-    monkeypatch.setattr(
-        private, "rebuild_from_labels", lambda *given: replace(rebuild_from_labels(*given), cut_short=cut_short)
-    )
-    monkeypatch.setattr(private.Labels, "truth_is_likelier", lambda *_: False)
+    monkeypatch.setattr(private, "rebuild_from_noise", lambda *given: replace(rebuild_from_noise(*given), **changes))
     examination, _ = examine(Case(str(project.path / labels), str(project.path / "coded.csv"), "label"))
-    assert any("it was stopped" in reason for reason in examination.reasons) == cut_short
+    told = [one for one in ("it was stopped", TRUTH_IS_LIKELIER) if any(one in said for said in examination.shortfalls)]
+    assert told == ([why] if why else [])
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("labels", [False, True], indirect=True)
+def test_of_shuffled_rows_nobody_can_tell_how_well_they_explain_labels(labels, project, rows, request):
+    rows.assign(label=(rows["label"] == "yes").astype(int)).to_csv(project.path / "coded.csv", index=False)
+    case = Case(str(project.path / labels), str(project.path / "coded.csv"), "label", effort=1.0)
+    shuffled = request.node.callspec.params["labels"]
+    assert any("were shuffled" in reason for reason in examine(case)[0].reasons) == shuffled
 
 
 @pytest.mark.nightly

@@ -19,7 +19,7 @@ from numba import njit
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from pytest_draft.arrays import FloatArray, Int32Array, IntArray
+from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.forest.observations import Observation
 from pytest_draft.attack.compiled_trees import Walks, leaves_of
@@ -313,7 +313,7 @@ class LeafModel:
         """Number of trees."""
         return self.walks.n_trees
 
-    def rows_at_leaves(self, value: Int32Array, label: IntArray) -> FloatArray:
+    def rows_at_leaves(self, value: Int32Array, label: IntArray, seen: BoolArray | None = None) -> FloatArray:
         """Return how many rows of a dataset lie at each leaf and class, shape (n_leaves * n_classes,).
 
         Parameters
@@ -321,14 +321,16 @@ class LeafModel:
         value : ndarray of int32, shape (n_rows, n_attributes)
             Indices of values, as `Domain.indices` returns them.
         label : ndarray of int64, shape (n_rows,)
+        seen : ndarray of bool, shape (n_rows, n_trees), or None
+            Which trees have seen a row; None for all.
         """
         entry = leaves_of(self.walks, value).astype(np.int64) * self.n_classes + label[:, None]
-        return np.bincount(entry.ravel(), minlength=self.n_leaves * self.n_classes).astype(np.float64)
+        entry = entry.ravel() if seen is None else entry[seen]
+        return np.bincount(entry, minlength=self.n_leaves * self.n_classes).astype(np.float64)
 
-    def counts(self, value: Int32Array, label: IntArray) -> LeafCounts:
-        """Return the rows at each leaf and class, with what one more or less adds; parameters as `rows_at_leaves`."""
-        rows, alike = self.rows_at_leaves(value, label), self.evidence.alike
-        more, less, width = np.zeros(len(rows)), np.zeros(len(rows)), self.width
+    def counts(self, rows: FloatArray) -> LeafCounts:
+        """Return the rows at each leaf and class, as `rows_at_leaves` returns them, with what one more or less adds."""
+        more, less, width, alike = np.zeros(len(rows)), np.zeros(len(rows)), self.width, self.evidence.alike
         here, n_known = np.zeros(len(rows) // width), _MEMO if len(alike) else 0
         counts = LeafCounts(
             rows, more, less, here, self.n_classes, width, alike, np.zeros(n_known, np.uint64), np.zeros(n_known)

@@ -12,7 +12,7 @@ from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.evidence.evidence import model_of
 from pytest_draft.attack.numeric.enumerated import number_states
 from pytest_draft.attack.numeric.problem import is_numeric
-from pytest_draft.attack.numeric.states import States
+from pytest_draft.attack.states import States
 from pytest_draft.attack.walk.problem import RowProblem
 from pytest_draft.domain import Domain
 from pytest_draft.errors import NotCoveredError

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.groups import Groups
-from pytest_draft.attack.numeric.states import States, states_of
+from pytest_draft.attack.states import States, states_of
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.facts.status import SolverStatus

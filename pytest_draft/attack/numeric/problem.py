@@ -18,11 +18,11 @@ from scipy.sparse.linalg import LinearOperator
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.groups import Groups, group_by_occurrences
-from pytest_draft.attack.numeric.energy import NodeArrays
+from pytest_draft.attack.numeric.energy import NodeArrays, nodes_of
 from pytest_draft.attack.numeric.extremes import Extremes, replay_and_decode
 from pytest_draft.attack.numeric.midpoints import ValueBounds, propagate_thresholds
-from pytest_draft.attack.numeric.states import States, nodes_of, states_of
 from pytest_draft.attack.numeric.targets import identify_rows
+from pytest_draft.attack.states import States, states_of
 from pytest_draft.attack.target_classes import target_counts
 from pytest_draft.domain import Domain
 from pytest_draft.errors import NotCoveredError, OutOfTimeError

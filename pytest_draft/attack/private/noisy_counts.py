@@ -146,24 +146,27 @@ def size_interval(forest: Forest, noise: CountNoise) -> tuple[int, int]:
     return int(np.floor(totals.mean() - half)), int(np.ceil(totals.mean() + half + cut))
 
 
-def rebuild_from_noise(problem: NoisyProblem, search: Search) -> Reconstruction:
-    """Rebuild the rows that the adversary does not know.
+def rebuild_from_noise(
+    problem: RowProblem, search: Search, parameters: PosteriorParameters = PARAMETERS
+) -> Reconstruction:
+    """Rebuild the rows that the adversary does not know, behind noisy counts or labels.
 
     Returns
     -------
     Reconstruction
         Its rows are the consensus of the posterior; `consistent` is the likeliest dataset that was drawn, with its
-        log-likelihood. ``not converged``: cooling more slowly still led to likelier datasets, or the time box cut a
-        step short.
+        log-likelihood. ``not converged``: cooling more slowly still led to likelier datasets, chains disagree, or the
+        time box cut a step short.
     """
     figures = search.clock.figures
     try:
-        drawn = sample_posterior(problem, search, PARAMETERS)
+        drawn = sample_posterior(problem, search, parameters)
     except OutOfTimeError:
         return Reconstruction("no solution", None, None, None, None, False, None, statistics=figures)
     except InfeasibleError:
         return Reconstruction("infeasible", None, None, None, None, False, None, statistics=figures)
-    settled = drawn.settled and drawn.complete
+    agreeing, n_chains = drawn.agreeing
+    settled = drawn.settled and drawn.complete and agreeing == n_chains
     unknown = ~problem.known[: len(drawn.guess)]
     value, label = drawn.likeliest
     figures.update(drawn.figures)

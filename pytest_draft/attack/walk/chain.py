@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pytest_draft.arrays import Flag, FloatArray, Int32Array, IntArray
-from pytest_draft.attack.compiled_trees import leaves_of
+from pytest_draft.attack.compiled_trees import NONE, leaves_of
 from pytest_draft.attack.evidence.evidence import LeafCounts
 from pytest_draft.attack.walk.mixture import COMPONENTS, NO_PRIOR, Mixture, SampledRows
 from pytest_draft.attack.walk.moves import Scratch
@@ -79,9 +79,10 @@ class RowChain:
         least, most = (size - n_known for size in self._problem.n_rows)
         if fixed:
             least = most = self.n_rows - n_known
+        whole = self._problem.seen is not None and not len(self._log_prior)  # rows are imagined by the mixture
         sweep(
-            self._model.walks, self._model.evidence, self._counts, self._rows, self._mixture, least, most, n_sweeps,
-            hot, cold, self._scratch, self._rng, stop,
+            self._model.walks, self._model.evidence, self._counts, self._rows, self._mixture, least, most, whole,
+            n_sweeps, hot, cold, self._scratch, self._rng, stop,
         )  # fmt: skip
 
     def jump(self, candidates: JumpCandidates, temperature: float, *, stop: Flag = GO_ON) -> None:
@@ -116,11 +117,12 @@ class RowChain:
         least, most = problem.n_rows
         removable = ~problem.known & (least < most)
         leaf = leaves_of(self._model.walks, value)
-        return SampledRows(
-            value, label, component, present, open_value, open_label, removable, np.ones_like(leaf), leaf
-        )  # fmt: skip
+        times = np.ones_like(leaf) if problem.seen is None else problem.seen.astype(np.int32)
+        leaf[times == 0] = NONE
+        return SampledRows(value, label, component, present, open_value, open_label, removable, times, leaf)
 
     def _counts_and_mixture(self) -> tuple[LeafCounts, Mixture]:
         model = self._model
         prior = Mixture.of(self._rows, model.domain, model.n_classes, self._problem.prior_rows, self._log_prior)
-        return model.counts(*self.dataset), prior
+        seen = None if self._problem.seen is None else self._problem.seen[self._rows.present]
+        return model.counts(model.rows_at_leaves(*self.dataset, seen)), prior

@@ -49,7 +49,7 @@ class SampledRows(NamedTuple):
     times: Int32Array
     """Shape (n_slots, n_trees). How often each tree saw each row."""
     leaf: Int32Array
-    """Shape (n_slots, n_trees)."""
+    """Shape (n_slots, n_trees). -1 in trees that have not seen the row."""
 
 
 @redacted
@@ -150,4 +150,5 @@ def imagine(walks, rows, mixture, row, weight, rng):  # type: ignore[no-untyped-
             weight[value] = math.log(mixture.values[k, offset + value] + mixture.weight[offset + value])
         rows.value[row, a] = drawn(weight, n_values, rng.random())
     for tree in range(rows.leaf.shape[1]):
-        rows.leaf[row, tree] = -1 - walks.attribute[node_of(walks, walks.root[tree], rows.value[row])]
+        if rows.times[row, tree] > 0:
+            rows.leaf[row, tree] = -1 - walks.attribute[node_of(walks, walks.root[tree], rows.value[row])]

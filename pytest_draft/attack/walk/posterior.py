@@ -73,7 +73,8 @@ class PosteriorParameters:
         attributes = problem.model.domain.attributes
         values = sum(attribute.n_values for attribute in attributes)
         step = self.value_seconds * values + self.attribute_seconds * len(attributes)
-        return step * problem.n_rows[1] * problem.model.n_trees
+        places = problem.n_rows[1] * problem.model.n_trees if problem.seen is None else int(problem.seen.sum())
+        return step * places
 
 
 Start = Callable[[np.random.Generator], Dataset | int]
@@ -97,7 +98,9 @@ class Posterior:
     spread: float
     """`level` and `spread`: mean and standard deviation of the log-likelihood among the samples."""
     free: BoolArray
-    """Shape (n_rows, n_attributes). Attributes that no tree tests on the way of a row of the guess."""
+    """Shape (n_rows, n_attributes). Attributes that no tree tests on the way of a row of the guess; all unknown ones
+    where trees have seen different rows.
+    """
     settled: bool
     """Whether longer cooling no longer led to likelier datasets."""
     complete: bool
@@ -167,7 +170,9 @@ def sample_posterior(
     reached = np.concatenate([run.reached for run in agreeing])
     n_samples = sum(len(run.kept) for run in agreeing)
     figures = {"chains": float(len(runs)), "sweeps": float(n_sweeps), "samples": float(n_samples)}
-    free = ~attributes_tested(problem.model.walks, problem.indices(guess), None) & (problem.value[: len(guess)] < 0)
+    free = problem.value[: len(guess)] < 0
+    if problem.seen is None:
+        free &= ~attributes_tested(problem.model.walks, problem.indices(guess), None)
     return Posterior(
         guess, label, likeliest, highest, float(reached.mean()), float(reached.std()), free, settled, complete,
         (len(agreeing), len(runs)), figures,

@@ -6,7 +6,7 @@ A slot stands for a row; where the number of rows is not known, some slots stay 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pytest_draft.arrays import BoolArray, Int32Array, IntArray
 from pytest_draft.attack.evidence.evidence import LeafModel
-from pytest_draft.attack.numeric.states import States
+from pytest_draft.attack.states import States
 from pytest_draft.domain import Domain
 from pytest_draft.errors import DataError, one_line
 
@@ -35,6 +35,8 @@ class RowProblem:
     """Shape (n_slots,). Index of each label that it knows; -1 where it doesn't."""
     n_rows: tuple[int, int]
     """The fewest and the most rows: equal where the adversary knows how many there are, and then as many slots."""
+    seen: BoolArray | None = field(default=None, kw_only=True)
+    """Shape (n_slots, n_trees). Which trees have seen the row; None for all."""
 
     prior_rows: ClassVar[float] = 8.0
     """Rows that the prior of an attribute's values is worth at most; each value at most one."""

@@ -40,7 +40,8 @@ class JumpCandidates(NamedTuple):
 def _put(evidence, counts, leaf, label, step, n_classes):  # type: ignore[no-untyped-def]
     """Add a row to all its leaves, or take it away."""
     for place in leaf:
-        count_at(evidence, counts, place, label, n_classes, step)
+        if place >= 0:
+            count_at(evidence, counts, place, label, n_classes, step)
 
 
 @njit(cache=True, nogil=True)
@@ -90,7 +91,8 @@ def _draw_label(evidence, counts, rows, mixture, row, temperature, scratch, rng)
         change = 0.0
         if label != before:
             for leaf in at:
-                change += moving(evidence, counts, leaf * n_classes + before, leaf * n_classes + label)
+                if leaf >= 0:
+                    change += moving(evidence, counts, leaf * n_classes + before, leaf * n_classes + label)
         weight[label] = change / temperature
         if len(mixture.log_prior):
             for a in range(rows.value.shape[1]):
@@ -100,12 +102,34 @@ def _draw_label(evidence, counts, rows, mixture, row, temperature, scratch, rng)
     label = drawn(weight, n_classes, rng.random())
     if label == before:
         return
-    for leaf in rows.leaf[row]:
-        count_at(evidence, counts, leaf, before, n_classes, -1.0)
-        count_at(evidence, counts, leaf, label, n_classes, 1.0)
+    _put(evidence, counts, at, before, -1.0, n_classes)
+    _put(evidence, counts, at, label, 1.0, n_classes)
     rows.label[row] = label
     mixture.labels[k, before] -= 1
     mixture.labels[k, label] += 1
+
+
+@njit(cache=True, nogil=True)
+def _redraw(walks, evidence, counts, rows, mixture, row, temperature, scratch, rng):  # type: ignore[no-untyped-def]
+    """Offer one row to be replaced by what the others predict, so that the odds are those of the likelihood.
+
+    Where few trees have seen a row, this is often taken, and reaches rows that no change of one value or label leads
+    to.
+    """
+    n_classes, at, before, k = mixture.labels.shape[1], rows.leaf[row], rows.label[row], rows.component[row]
+    value, leaf, change = rows.value[row].copy(), at.copy(), 0.0
+    _put(evidence, counts, at, before, -1.0, n_classes)
+    count_row(rows, mixture, row, -1)
+    imagine(walks, rows, mixture, row, scratch.weight, rng)
+    for tree in range(len(at)):
+        if at[tree] >= 0:
+            change += counts.more[at[tree] * n_classes + rows.label[row]]
+            change -= counts.more[leaf[tree] * n_classes + before]
+    if math.log(rng.random()) >= change / temperature:
+        rows.value[row], rows.leaf[row] = value, leaf
+        rows.label[row], rows.component[row] = before, k
+    _put(evidence, counts, at, rows.label[row], 1.0, n_classes)
+    count_row(rows, mixture, row, 1)
 
 
 @njit(cache=True, nogil=True)
@@ -126,11 +150,11 @@ def _resize(walks, evidence, counts, rows, mixture, least, most, temperature, sc
             imagine(walks, rows, mixture, row, scratch.weight, rng)
             odds = (n_rows + 1.0) / (n_slots - n_rows)
             for leaf in rows.leaf[row]:
-                change += counts.more[leaf * n_classes + rows.label[row]]
+                change += counts.more[leaf * n_classes + rows.label[row]] if leaf >= 0 else 0.0
         else:
             odds = (n_slots - n_rows + 1.0) / n_rows
             for leaf in rows.leaf[row]:
-                change += counts.less[leaf * n_classes + rows.label[row]]
+                change += counts.less[leaf * n_classes + rows.label[row]] if leaf >= 0 else 0.0
         if math.log(rng.random()) >= change / temperature + math.log(odds):
             continue
         rows.present[row] = step > 0
@@ -160,7 +184,7 @@ def candidate_priors(mixture, value):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def jump(evidence, counts, rows, mixture, candidates, temperature, rng, stop):  # type: ignore[no-untyped-def]
+def jump(evidence, counts, rows, mixture, candidates, temperature, rng, stop):  # type: ignore[no-untyped-def]  # noqa: PLR0912
     """Draw each row that is wholly unknown anew, with its label, among all candidates, until a flag is raised.
 
     By a prior of their own, so are rows that are partly known, among the candidates that have what is known of them.
@@ -188,7 +212,8 @@ def jump(evidence, counts, rows, mixture, candidates, temperature, rng, stop):  
             n_fit += fits
         if n_fit == 0:
             continue
-        _put(evidence, counts, rows.leaf[row], rows.label[row], -1.0, n_classes)
+        at = rows.leaf[row]
+        _put(evidence, counts, at, rows.label[row], -1.0, n_classes)
         count_row(rows, mixture, row, -1)
         for s in range(n):
             if not fit[s]:
@@ -196,20 +221,23 @@ def jump(evidence, counts, rows, mixture, candidates, temperature, rng, stop):  
                 continue
             for label in range(n_classes):
                 change = 0.0
-                for leaf in candidates.leaf[s]:
-                    change += counts.more[leaf * n_classes + label]
+                for tree in range(len(at)):
+                    if at[tree] >= 0:
+                        change += counts.more[candidates.leaf[s, tree] * n_classes + label]
                 weight[s * n_classes + label] = change / temperature + prior[s, label]
         chosen = drawn(weight, n * n_classes, rng.random())
         s, rows.label[row] = chosen // n_classes, chosen % n_classes
         rows.value[row] = candidates.value[s]
-        rows.leaf[row] = candidates.leaf[s]
-        _put(evidence, counts, rows.leaf[row], rows.label[row], 1.0, n_classes)
+        for tree in range(len(at)):
+            if at[tree] >= 0:
+                at[tree] = candidates.leaf[s, tree]
+        _put(evidence, counts, at, rows.label[row], 1.0, n_classes)
         draw_component(rows, mixture, row, weight, rng)
         count_row(rows, mixture, row, 1)
 
 
 @njit(cache=True, nogil=True)
-def sweep(walks, evidence, counts, rows, mixture, least, most, n_sweeps, hot, cold, scratch, rng, stop):  # type: ignore[no-untyped-def]
+def sweep(walks, evidence, counts, rows, mixture, least, most, whole, n_sweeps, hot, cold, scratch, rng, stop):  # type: ignore[no-untyped-def]
     """Sweep a dataset several times, cooling evenly on a log scale; counts, rows and mixture change in place.
 
     Parameters
@@ -223,6 +251,8 @@ def sweep(walks, evidence, counts, rows, mixture, least, most, n_sweeps, hot, co
         Of the present rows.
     least, most : int
         Between which the number of present rows may change.
+    whole : bool
+        Whether rows that are wholly unknown are offered to be replaced, too.
     n_sweeps : int
     hot, cold : float
         First and last temperature of the likelihood; the prior has temperature 1.
@@ -245,5 +275,7 @@ def sweep(walks, evidence, counts, rows, mixture, least, most, n_sweeps, hot, co
                 count_row(rows, mixture, row, -1)
                 draw_component(rows, mixture, row, scratch.weight, rng)
                 count_row(rows, mixture, row, 1)
+            if whole and rows.open_label[row] and rows.open_value[row].all():
+                _redraw(walks, evidence, counts, rows, mixture, row, temperature, scratch, rng)
         if least < most:
             _resize(walks, evidence, counts, rows, mixture, least, most, temperature, scratch, rng)

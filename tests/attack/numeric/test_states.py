@@ -14,10 +14,10 @@ from pytest_draft.artifact.forest.nodes import depth_first
 from pytest_draft.attack.compiled_trees import Walks
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.groups import group_by_occurrences
+from pytest_draft.attack.numeric.energy import nodes_of
 from pytest_draft.attack.numeric.problem import build_numeric
-from pytest_draft.attack.numeric.states import (
+from pytest_draft.attack.states import (
     decimal_step,
-    nodes_of,
     states_of,
     thresholds_of,
 )

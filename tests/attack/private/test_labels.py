@@ -13,20 +13,19 @@ import pytest
 from pytest_draft.artifact import Forest, Tree
 from pytest_draft.artifact.forest.draws import Draws
 from pytest_draft.artifact.forest.observations import ClassCounts, under
-from pytest_draft.attack.evidence.labels import (
-    PRIOR_ROWS,
-    LabelPopulation,
-    LeafLabels,
-    PermuteAndFlip,
-    labels_log_posterior,
-    log_labels,
-    parts_by_size,
-    parts_of,
+from pytest_draft.attack.private import noisy_counts
+from pytest_draft.attack.private.labels import (
+    LABELS,
+    LabelEvidence,
+    build_labels,
+    likelihood_of_rows,
     reveals,
+    seen_by,
 )
-from pytest_draft.attack.private import labels as engine
-from pytest_draft.attack.private.labels import LabelChain, rebuild_from_labels
+from pytest_draft.attack.private.noisy_counts import rebuild_from_noise
 from pytest_draft.attack.search import Search
+from pytest_draft.attack.walk import mixture, posterior
+from pytest_draft.attack.walk.chain import RowChain
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.facts.privacy import Privacy
@@ -97,7 +96,8 @@ INSTANCES = {
 
 def log_probability(scores, label, epsilon):
     """Return the engine's log-probability of labels."""
-    return log_labels(np.ascontiguousarray(scores), label, PermuteAndFlip.of(epsilon, scores.shape[1]))
+    evidence, rows = LabelEvidence.of(label, epsilon, scores.shape[1]), np.ravel(scores).astype(np.float64)
+    return np.array([evidence.score(evidence, rows, leaf, scores.shape[1]) for leaf in range(len(label))])
 
 
 def by_permutations(scores, epsilon):
@@ -162,85 +162,81 @@ def urn(drawn, prior):
     return chance
 
 
-def enumerated(forest, domain, n_rows):
-    """Yield every dataset, as value and class by row, and its unnormalised posterior, worked out from scratch."""
-    n_values = [attribute.n_values for attribute in domain.attributes]
-    prior = []
+def prior_of(dataset, domain, n_classes):
+    """Return the chance of at most three rows under the mixture, whose components are the urns of its rows."""
+    urns = []
     for attribute in domain.attributes:
-        odds = [1.0, 0.4] if attribute.kind == "binary" else [1.0] * attribute.n_values
-        prior.append({k: PRIOR_ROWS * o / sum(odds) for k, o in enumerate(odds)})
+        odds = [1.0, mixture.INDICATOR_ODDS] if attribute.kind == "binary" else [1.0] * attribute.n_values
+        worth = 2 if attribute.kind == "binary" else attribute.n_values
+        urns.append({k: worth * o / sum(odds) for k, o in enumerate(odds)})
+    urns.append(dict.fromkeys(range(n_classes), 1.0))
+    total, components = 0.0, range(mixture.COMPONENTS)
+    for component in {(0,) * len(dataset), (0, 0, 1), (0, 1, 0), (0, 1, 1), (0, 1, 2), (0, 1)}:
+        if len(component) == len(dataset):
+            chance = urn(component, dict.fromkeys(components, mixture.CONCENTRATION / mixture.COMPONENTS))
+            chance *= math.perm(mixture.COMPONENTS, len(set(component)))
+            for c in set(component):
+                mine = [row for row, k in zip(dataset, component, strict=True) if k == c]
+                chance *= math.prod(urn([row[a] for row in mine], prior) for a, prior in enumerate(urns))
+            total += chance
+    return total
+
+
+def enumerated(forest, domain, n_rows):
+    """Yield every dataset, as value and class by row, its rows, its likelihood, and its unnormalised posterior."""
+    n_values = [attribute.n_values for attribute in domain.attributes]
     everyone = list(product(*map(range, n_values), range(forest.n_classes)))
-    parts = parts_by_size(n_rows, forest.n_trees)
+    parts = seen_by(n_rows, forest.n_trees).argmax(axis=1)
     for dataset in product(everyone, repeat=n_rows):
-        classes = [row[-1] for row in dataset]
-        chance = urn(classes, dict.fromkeys(range(forest.n_classes), 1.0))
-        for c in range(forest.n_classes):
-            for a, beforehand in enumerate(prior):
-                chance *= urn([row[a] for row in dataset if row[-1] == c], beforehand)
-        encoded = domain.encoded(np.array([row[:-1] for row in dataset]))
+        encoded, chance = domain.encoded(np.array([row[:-1] for row in dataset])), 1.0
         for t, nodes in enumerate(forest.trees):
             counts = np.zeros((len(nodes.leaves), forest.n_classes), dtype=int)
             for i in np.flatnonzero(parts == t):
-                counts[at_leaf(nodes, encoded[i]), classes[i]] += 1
+                counts[at_leaf(nodes, encoded[i]), dataset[i][-1]] += 1
             for scores, label in zip(counts, forest.released(t).argmax(axis=1), strict=True):
                 chance *= by_permutations(tuple(scores), forest.observation.privacy.epsilon)[label]
-        yield dataset, encoded, chance
+        yield dataset, encoded, chance, chance * prior_of(dataset, domain, forest.n_classes)
 
 
 @pytest.mark.nightly(quick=2)
 @pytest.mark.parametrize("name", INSTANCES)
-def test_the_log_posterior_is_that_of_enumeration(name):
+def test_the_log_likelihood_is_that_of_enumeration(name):
     forest, domain, n_rows = INSTANCES[name]
-    parts = parts_of(forest, n_rows)
+    problem = build_labels(forest, domain, n_rows)
     chosen = np.random.default_rng(0).permutation(list(range((domain.n_vectors * forest.n_classes) ** n_rows)))[:40]
-    checked = 0
-    for i, (dataset, encoded, chance) in enumerate(enumerated(forest, domain, n_rows)):
+    for i, (dataset, encoded, chance, _) in enumerate(enumerated(forest, domain, n_rows)):
         if i in chosen:
-            value = labels_log_posterior(forest, domain, encoded, np.array([row[-1] for row in dataset]), parts)
-            assert value == pytest.approx(math.log(chance), rel=1e-10)
-            checked += 1
-    assert checked == 40
+            labels = np.array([row[-1] for row in dataset])
+            expected = pytest.approx(math.log(chance), rel=1e-10)
+            at_leaves = problem.model.rows_at_leaves(problem.indices(encoded), labels, problem.seen)
+            assert problem.model.total(at_leaves) == expected
+            assert likelihood_of_rows(forest, problem, encoded, labels) == expected
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", INSTANCES)
 def test_sampled_datasets_are_as_frequent_as_their_posterior(name):
     forest, domain, n_rows = INSTANCES[name]
-    posterior = {dataset: chance for dataset, _, chance in enumerated(forest, domain, n_rows)}
-    total = math.fsum(posterior.values())
-    published = LeafLabels.of(forest, domain)
-    population = LabelPopulation.of(domain, forest.n_classes)
-    parts, timebox = parts_by_size(n_rows, forest.n_trees), TimeBox(600)
-    chain = LabelChain(published, population, forest, domain, parts, [0])
-    found, n_sweeps = Counter(), 3_000
-    for i in range(n_sweeps):
-        chain.sweep(1.0, 1 + i % 2, timebox)  # how a sweep is cut up changes nothing
-        found[tuple(map(tuple, np.column_stack([chain.value, chain.label]).tolist()))] += 1
-    assert set(found) <= set(posterior)
+    exact = {dataset: chance for dataset, _, _, chance in enumerated(forest, domain, n_rows)}
+    total = math.fsum(exact.values())
+    chain = RowChain(build_labels(forest, domain, n_rows), n_rows, [0])
+    found, n_samples = Counter(), 3_000
+    for _ in range(n_samples):
+        chain.sweep(5, 1.0, 1.0)
+        found[tuple(map(tuple, np.column_stack(chain.dataset).tolist()))] += 1
+    assert set(found) <= set(exact)
     # Each row's own class and values, which many datasets share, so that chance is small.
     for i in range(n_rows):
         shares, drawn = Counter(), Counter()
-        for dataset, chance in posterior.items():
+        for dataset, chance in exact.items():
             shares[dataset[i]] += chance / total
         for dataset, times in found.items():
-            drawn[dataset[i]] += times / n_sweeps
+            drawn[dataset[i]] += times / n_samples
         assert max(abs(shares[row] - drawn[row]) for row in shares) < 0.03
     # Whole datasets.
-    ordered = sorted(posterior, key=posterior.get, reverse=True)[:20]
-    for dataset in ordered:
-        share = posterior[dataset] / total
-        assert abs(found[dataset] / n_sweeps - share) < 0.003 + 6 * math.sqrt(share / n_sweeps)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", INSTANCES)
-def test_the_likeliest_dataset_is_found(name):
-    forest, domain, n_rows = INSTANCES[name]
-    best = max(chance for _, _, chance in enumerated(forest, domain, n_rows))
-    found = rebuild_from_labels(forest, domain, n_rows, Search(TimeBox(600, effort=0.05)))
-    assert found.log_posterior == pytest.approx(math.log(best), rel=1e-10)
-    own = labels_log_posterior(forest, domain, found.consistent, found.labels, parts_by_size(n_rows, forest.n_trees))
-    assert own == pytest.approx(found.log_posterior, rel=1e-10)
+    for dataset in sorted(exact, key=exact.get, reverse=True)[:20]:
+        share = exact[dataset] / total
+        assert abs(found[dataset] / n_samples - share) < 0.003 + 6 * math.sqrt(share / n_samples)
 
 
 def deep(domain, n_trees, depth, seed):
@@ -263,16 +259,20 @@ def same(one, other):
     return arrays and one.log_posterior == other.log_posterior
 
 
+def rebuilt(forest, domain, n_rows, effort=0.3, **changes):
+    return rebuild_from_noise(
+        build_labels(forest, domain, n_rows), Search(TimeBox(600, effort=effort), **changes), LABELS
+    )
+
+
 @pytest.mark.nightly
 def test_a_reconstruction_is_complete_and_repeatable_whatever_the_threads():
     forest = deep(THREE, 4, 4, seed=1)
-    first, again, elsewhere = (
-        rebuild_from_labels(forest, THREE, 22, Search(TimeBox(600, effort=0.3), seed=3, workers=workers))
-        for workers in (1, 1, 2)
-    )
+    first, again, elsewhere = (rebuilt(forest, THREE, 22, seed=3, workers=workers) for workers in (1, 1, 2))
     assert same(first, again)
     assert same(first, elsewhere)
     assert first.status == "likeliest"
+    assert not first.cut_short
     assert first.rows.shape == first.consistent.shape == (22, 5)
     assert first.labels.shape == (22,)
     assert first.free.all()
@@ -280,74 +280,60 @@ def test_a_reconstruction_is_complete_and_repeatable_whatever_the_threads():
     assert first.residual is None
     assert not first.ordered
     assert not THREE.outside(first.rows.astype(float))
-    assert not THREE.outside(first.consistent.astype(float))
-    other = rebuild_from_labels(forest, THREE, 22, Search(TimeBox(600, effort=0.3), seed=4))
-    assert not same(first, other)
+    own = likelihood_of_rows(forest, build_labels(forest, THREE, 22), first.consistent, first.labels)
+    assert own == pytest.approx(first.log_likelihood, rel=1e-10)
+    assert not same(first, rebuilt(forest, THREE, 22, seed=4))
     assert "array" not in repr(first)
 
 
 @pytest.mark.nightly
 def test_more_rows_than_a_consensus_takes_still_give_a_dataset(monkeypatch):
-    monkeypatch.setattr(engine, "MOST_ROWS", 10)
-    found = rebuild_from_labels(deep(THREE, 2, 2, seed=0), THREE, 11, Search(TimeBox(600, effort=0.05)))
-    assert found.rows.shape == (11, 5)
+    monkeypatch.setattr(posterior, "MOST_ROWS", 10)
+    assert rebuilt(deep(THREE, 2, 2, seed=0), THREE, 11).rows.shape == (11, 5)
 
 
-def test_the_time_box_is_obeyed_in_the_middle_of_a_sweep():
+def test_an_attack_without_time_has_no_rows_and_one_with_little_has_not_converged():
     forest = deep(THREE, 3, 3, seed=2)
-    over = rebuild_from_labels(forest, THREE, 9, Search(TimeBox(1.0, clock=iter([0.0, *[9.0] * 99]).__next__)))
-    assert over.status == "no solution"
-    assert over.rows is None
-    ticks = iter([0.0] * 4 + [9.0] * 10_000)
-    cut = rebuild_from_labels(forest, THREE, 9, Search(TimeBox(1.0, clock=lambda: next(ticks))))
+    over = Search(TimeBox(1.0, clock=iter([0.0, *[9.0] * 99]).__next__))
+    assert rebuild_from_noise(build_labels(forest, THREE, 9), over, LABELS).rows is None
+    cut = rebuilt(forest, THREE, 9, effort=1e-4)
     assert cut.cut_short
-    assert cut.status == "likeliest"
+    assert cut.status == "not converged"
     assert cut.rows.shape == (9, 5)
-    assert cut.log_posterior == pytest.approx(
-        labels_log_posterior(forest, THREE, cut.consistent, cut.labels, parts_by_size(9, 3)), rel=1e-10
-    )
+
+
+@pytest.mark.nightly
+def test_chains_that_disagree_have_not_converged(monkeypatch):
+    def drawn(*given):
+        return replace(posterior.sample_posterior(*given), agreeing=(3, 4))
+
+    monkeypatch.setattr(noisy_counts, "sample_posterior", drawn)
+    found = rebuilt(deep(THREE, 2, 2, seed=0), THREE, 11)
+    assert (found.status, found.cut_short) == ("not converged", True)
 
 
 def test_rows_are_dealt_out_by_diffprivlibs_rule():
-    assert parts_by_size(10, 3).tolist() == [0, 0, 0, 0, 1, 1, 1, 2, 2, 2]
-    assert parts_by_size(2, 3).tolist() == [0, 1]
-    assert (parts_of(forest_of(*STUMPS, shuffle=False), 5) == parts_by_size(5, 2)).all()
-    assert parts_of(forest_of(*STUMPS, shuffle=True), 5) is None
+    assert seen_by(10, 3).argmax(axis=1).tolist() == [0, 0, 0, 0, 1, 1, 1, 2, 2, 2]
+    assert seen_by(2, 3).tolist() == [[True, False, False], [False, True, False]]
 
 
 @pytest.mark.nightly
 def test_trees_without_rows_and_leaves_without_vectors_are_possible():
     nowhere = tree([(0, 0.5), (0, 0.7), 1, 0, 1], 2)  # nothing below 0.5 is above 0.7
-    found = rebuild_from_labels(forest_of(nowhere, *STUMPS), TWO, 2, Search(TimeBox(600, effort=0.02)))
-    assert found.rows.shape == (2, 2)
-
-
-def test_a_shuffled_truth_has_an_upper_bound_instead():
-    forest = forest_of(*STUMPS, epsilon=4.0)
-    rows, labels = np.array([[0, 1], [1, 1], [1, 0]], np.float32), np.array([0, 1, 1])
-    bound = labels_log_posterior(forest, TWO, rows, labels, None)
-    for parts in permutations([0, 0, 1]):
-        assert labels_log_posterior(forest, TWO, rows, labels, np.array(parts)) < bound
-
-
-def test_rows_outside_the_domain_have_no_posterior():
-    rows = np.array([[0, 3]], np.float32)
-    assert labels_log_posterior(forest_of(*STUMPS), TWO, rows, np.array([0]), None) == -math.inf
+    assert rebuilt(forest_of(nowhere, *STUMPS), TWO, 2).rows.shape == (2, 2)
 
 
 @pytest.mark.nightly
 def test_trees_share_what_their_labels_tell_of_the_population():
     # All trees but the last say that a one in the first column goes with class 0; the last one doesn't test it.
     told = [tree([(0, 0.5), 1, 0], 2) for _ in range(12)]
-    forest = forest_of(*told, tree([(1, 0.5), 0, 1], 2), epsilon=50.0)
-    published, population = LeafLabels.of(forest, TWO), LabelPopulation.of(TWO, 2)
-    parts, timebox = parts_by_size(130, 13), TimeBox(600)
-    chain = LabelChain(published, population, forest, TWO, parts, [1])
-    of_class = np.zeros((2, 2))
+    problem = build_labels(forest_of(*told, tree([(1, 0.5), 0, 1], 2), epsilon=50.0), TWO, 130)
+    chain, of_class = RowChain(problem, 130, [1]), np.zeros((2, 2))
     for i in range(400):
-        chain.sweep(1.0, 1, timebox)
+        chain.sweep(1, 1.0, 1.0)
+        value, label = chain.dataset
         if i >= 100:
-            np.add.at(of_class, (chain.label[parts == 12], chain.value[parts == 12, 0]), 1)
+            np.add.at(of_class, (label[problem.seen[:, 12]], value[problem.seen[:, 12], 0]), 1)
     share = of_class[:, 1] / of_class.sum(axis=1)
     assert share[0] > share[1] + 0.1
 
@@ -355,9 +341,9 @@ def test_trees_share_what_their_labels_tell_of_the_population():
 def test_numeric_attributes_and_unknown_dealing_are_refused():
     numeric = Domain(("a", "b"), (TWO.attributes[0], Attribute("b", "numeric", (1,), 0.0, 9.0)), "test")
     with pytest.raises(NotCoveredError, match="numeric"):
-        rebuild_from_labels(forest_of(*STUMPS), numeric, 3, Search(TimeBox(60)))
+        build_labels(forest_of(*STUMPS), numeric, 3)
     with pytest.raises(NotCoveredError, match="warm_start"):
-        rebuild_from_labels(forest_of(*STUMPS, warm_start=True), TWO, 3, Search(TimeBox(60)))
+        build_labels(forest_of(*STUMPS, warm_start=True), TWO, 3)
 
 
 def test_what_a_file_reveals_is_said_in_aggregates():
@@ -375,4 +361,4 @@ def test_a_forest_of_counts_is_never_mistaken_for_one_of_labels():
     for observation in (under(counts), under(exact), ClassCounts("totals")):
         other = replace(forest_of(*STUMPS), observation=observation)
         with pytest.raises(ValueError, match="does not release labels"):
-            rebuild_from_labels(other, TWO, 3, Search(TimeBox(60)))
+            build_labels(other, TWO, 3)

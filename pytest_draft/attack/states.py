@@ -7,7 +7,7 @@ are values that float32, in which trees compare, can hold: a state has no value 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,18 +16,11 @@ from numpy.typing import NDArray
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.artifact.forest.nodes import ForestNodes, depth_first
 from pytest_draft.attack.best_splits import float32_at_most, midpoints_of
-from pytest_draft.attack.compiled_trees import Walks
-from pytest_draft.attack.numeric.energy import NodeArrays
-from pytest_draft.attack.target_classes import TargetCounts
 from pytest_draft.domain import Attribute, Domain, nearest
 
 MOST_POINTS = 256
 """Most values that a numeric attribute's states are, rather than intervals."""
-
-INNER_WEIGHT = 0.1
-"""How much a difference in counts weighs at a node that is no leaf, where a leaf weighs 1."""
 
 _GRIDS = tuple(10.0**-p for p in range(7))
 """Steps of the decimal grids that thresholds are looked for on, the coarsest first."""
@@ -207,58 +200,7 @@ def _numeric_states(
     return bottom, top
 
 
-def nodes_of(
-    forest: Forest,
-    states: States,
-    extremes: tuple[Sequence[FloatArray], Sequence[FloatArray]] | None = None,
-    in_time: Callable[[], None] | None = None,
-    targets: TargetCounts | None = None,
-) -> NodeArrays:
-    """Return the nodes of all trees as the compiled sweeps take them.
-
-    Parameters
-    ----------
-    extremes : pair of sequences of ndarray of float64, shape (n_nodes,), or None
-        By tree: decoded least and greatest value of the tested column at each node, NaN where unknown.
-    in_time : callable or None
-        Called before each tree; it can raise `OutOfTimeError`.
-    targets : TargetCounts or None
-        What the nodes of a regressor hold of each target; then these are the classes.
-    """
-    nodes = ForestNodes.of(forest.trees)
-    walks = Walks.of(forest, states.domain, states.ends)
-    attribute = np.where(nodes.feature >= 0, states.domain.attribute_of_column[nodes.feature], -1)
-    order, _ = depth_first(nodes.left, nodes.right, nodes.first[:-1])
-    inner = nodes.left >= 0
-    numeric = inner & np.array([made.kind != "one-hot" for made in states.domain.attributes])[attribute]
-    lowest, highest = np.full((2, len(order)), -1)
-    if extremes is not None:
-        for a in np.unique(attribute[numeric]).tolist():
-            here = np.flatnonzero(attribute == a)
-            for found, values in zip((lowest, highest), extremes, strict=True):
-                found[here] = _points(states, a, np.concatenate(values)[here])
-    counts = []
-    for t in range(forest.n_trees):
-        if in_time is not None:
-            in_time()
-        counts.append(forest.counts(t) if targets is None else targets.counts[t])
-    distinct = [np.full(1, -1)] if forest.distinct is None else [tree.n_distinct for tree in forest.trees]
-    return NodeArrays(
-        walks,
-        np.concatenate([[0], np.cumsum(states.n_states)]).astype(np.int32),
-        np.concatenate(states.low),
-        np.concatenate(states.high),
-        twice=np.where(numeric & np.concatenate(midpoints_of(forest)), 2 * nodes.threshold, np.nan)[order],
-        lowest=lowest[order].astype(np.int32),
-        highest=highest[order].astype(np.int32),
-        weight=np.where(inner, INNER_WEIGHT, 1.0)[order],
-        count=np.concatenate(counts)[order].astype(np.int32),
-        distinct=np.broadcast_to(np.concatenate(distinct), len(order))[order].astype(np.int32),
-        by_class=np.ones(len(order), np.bool_) if targets is None else np.concatenate(targets.known)[order],
-    )
-
-
-def _points(states: States, a: int, values: FloatArray) -> IntArray:
+def points_of(states: States, a: int, values: FloatArray) -> IntArray:
     """Return the state of each value that is one by itself; -1 for all others."""
     state = np.where(np.isnan(values), -1, states.holding(a, values))
     low, high = states.low[a][state], states.high[a][state]
