@@ -19,6 +19,7 @@ from pytest_draft.artifact.forest.observations import (
 )
 from pytest_draft.artifact.forest.together import ForestOfSeveral
 from pytest_draft.artifact.rules.rule_list import RuleList
+from pytest_draft.attack.enumeration import TooManyError
 from pytest_draft.attack.numeric.enumerated import enumerate_states
 from pytest_draft.attack.numeric.problem import is_numeric
 from pytest_draft.attack.search import Search
@@ -89,7 +90,7 @@ def kind_by(observation: Observation, inputs: Inputs) -> Kind:
 def _(observation: NodeCounts, inputs: Inputs) -> Kind:
     forest, informed = inputs.forest, _is_informed(inputs)
     if not is_numeric(inputs.domain):
-        return Kind(InformedAttack if informed else Counted)
+        return Kind(InformedAttack if informed else partial(_listed, Counted))
     if not knows_occurrences(forest, inputs.case.adversary):
         return Kind(Stripped)
     if forest.draws.drawn and forest.distinct is None:
@@ -100,8 +101,17 @@ def _(observation: NodeCounts, inputs: Inputs) -> Kind:
         return Kind(InformedAttack)
     numbered = enumerate_states(forest, inputs.domain)
     if numbered is not None:
-        return Kind(partial(CountedStates, numbered=numbered))
+        return Kind(partial(_listed, partial(CountedStates, numbered=numbered)))
     return Kind(NumericAttack, NUMERIC_SHARE if inputs.is_small else ATTACK_SHARE)
+
+
+def _listed(kind: Callable[[Inputs, Search], Attack], inputs: Inputs, search: Search) -> Attack:
+    """Return the attack on all that rows can be or, where that is more than can be listed, on the rows themselves."""
+    try:
+        return kind(inputs, search)
+    except TooManyError:
+        known = knows_occurrences(inputs.forest, inputs.case.adversary)
+        return (NumericAttack if known else Stripped)(inputs, search)
 
 
 @kind_by.register

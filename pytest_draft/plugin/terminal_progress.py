@@ -37,7 +37,6 @@ STAGES = {
     "sensitive columns": "finding out what the file tells of sensitive columns",
     "membership": "finding out how well the file tells its people from others",
     "relax": "fitting rows to the file's counts",
-    "descend": "fitting rows to the file's counts",
     "pilot": "fitting rows to the file's counts",
     "anneal": "fitting rows to the file's counts",
     "cool": "fitting rows to the file's counts",

@@ -15,14 +15,17 @@ import numpy as np
 from numba import njit
 
 from pytest_draft.arrays import BoolArray, IntArray
-from pytest_draft.attack.enumeration import MAX_BYTES
+from pytest_draft.attack.enumeration import MAX_BYTES, TooManyError
 from pytest_draft.attack.groups import Groups
 from pytest_draft.attack.large_domains.regions import Regions, Words
-from pytest_draft.errors import InfeasibleError, NotCoveredError, OutOfTimeError
+from pytest_draft.errors import InfeasibleError, OutOfTimeError
 from pytest_draft.timebox import TimeBox
 
 _UNITS_PER_LEAF = 2e-8
-"""What one leaf of one group and class counts for in the work of a pass."""
+"""Measured: what one leaf of one group and class counts for in the work of a pass."""
+
+_UNITS_OF_A_STEP = 5e-9
+"""Measured: what one leaf counts for in the work of a step while cells are listed."""
 
 _MOST_UNITS = 5.0
 """Most work of listing the cells of one group and class."""
@@ -45,30 +48,26 @@ class Reach:
     def of(cls, regions: Regions, groups: Groups) -> Reach:
         """Return what the counts of each leaf by itself leave: as many draws of the class as the row has.
 
-        With unknown occurrences nothing is excluded.
+        Parameters
+        ----------
+        groups : Groups
+            Of rows whose occurrences are known.
 
         Raises
         ------
-        NotCoveredError
+        TooManyError
             Where this would take too much memory.
         """
         n_groups, n_classes, n_leaves = groups.n_groups, regions.n_classes, len(regions.box)
         if n_groups * n_classes * (n_leaves + 8 * len(regions.full_box)) > MAX_BYTES:
-            raise NotCoveredError(
-                f"{n_groups:,} rows that the adversary tells apart x {n_leaves:,} leaves take too much memory; "
-                "so many rows of so large a domain are not covered yet"
+            raise TooManyError(
+                f"{n_groups:,} rows that the adversary tells apart x {n_leaves:,} leaves take too much memory"
             )
         weight = np.repeat(groups.weight, np.diff(regions.leaf_start), axis=0).T  # by group and leaf
-        least = weight if groups.draws_known else np.zeros_like(weight)
-        enough = regions.counts[regions.leaf_node].T[None] >= least[:, None]
+        enough = regions.counts[regions.leaf_node].T[None] >= weight[:, None]
         box = np.repeat(regions.with_values(groups.values, n_groups)[:, None], n_classes, axis=1)
         possible = np.ascontiguousarray(enough & (weight > 0)[:, None])  # in one order, for which numba compiles
         return cls(regions, groups, possible, box, np.ones((n_groups, n_classes), dtype=bool))
-
-    @property
-    def allowed(self) -> BoolArray:
-        """Which bins each group's rows can have, shape (n_groups, n_bins of all attributes)."""
-        return self.regions.bins(np.bitwise_or.reduce(self.box * self.alive[:, :, None].astype(np.uint64), axis=1))
 
     def tighten(self, timebox: TimeBox, *, by_counts: bool = True) -> None:
         """Strike out, in place, what is impossible, until nothing changes.
@@ -142,7 +141,7 @@ class Reach:
             return None
         for pair in np.argsort(-spread, kind="stable").tolist():  # the widest first: too many are noticed soon
             g, c = int(group[pair]), int(label[pair])
-            units = _UNITS_PER_LEAF * max(len(regions.box), 1)
+            units = _UNITS_OF_A_STEP * max(len(regions.box), 1)
             steps = int(min(timebox.remaining, timebox.effort_left, _MOST_UNITS) / units)
             boxes, steps_left = _combine(
                 self.possible[g, c],

@@ -143,10 +143,6 @@ class Regions:
         """Number of classes."""
         return int(self.counts.shape[1])
 
-    def at_nodes(self, tables: tuple[IntArray, ...]) -> IntArray:
-        """Return tables of each tree's leaves, in the order of `Cells.signature`, summed up for all nodes."""
-        return self.nodes.summed_up(np.concatenate(tables))
-
     def bins(self, box: Words) -> BoolArray:
         """Return which bins regions hold, shape (n_regions, n_bins of all attributes)."""
         a = np.repeat(np.arange(len(self.bin_of)), np.diff(self.first_bin))
@@ -167,19 +163,6 @@ class Regions:
             box[np.arange(n_groups), self.first_word[a] + bins // 64] = bit
         return box
 
-    def of_vectors(self, bins: IntArray) -> Words:
-        """Return regions of single bins, shape (n_vectors, n_words).
-
-        Parameters
-        ----------
-        bins : ndarray of int64, shape (n_vectors, n_attributes)
-        """
-        box = np.zeros((len(bins), len(self.full_box)), dtype=np.uint64)
-        for a in range(len(self.bin_of)):
-            bit = np.uint64(1) << (bins[:, a] % 64).astype(np.uint64)
-            box[np.arange(len(bins)), self.first_word[a] + bins[:, a] // 64] = bit
-        return box
-
     def signature(self, box: Words) -> Int32Array:
         """Return the leaf that holds each region, shape (n_trees, n_regions); -1 where a tree splits the region."""
         return _signature(
@@ -192,54 +175,6 @@ class Regions:
             self.first_word,
             self.position,
         )
-
-    def has_draws(self, signature: Int32Array, label: IntArray, times: IntArray) -> BoolArray:
-        """Return whether every leaf on a vector's signature has at least as many draws of its class as the vector.
-
-        Parameters
-        ----------
-        signature : ndarray of int32, shape (n_trees, n_vectors)
-        label : ndarray of int64, shape (n_vectors,)
-        times : ndarray of int64, shape (n_trees, n_vectors)
-
-        Returns
-        -------
-        ndarray of bool, shape (n_vectors,)
-        """
-        leaves = self.counts[self.nodes.left < 0]
-        enough = np.ones(len(label), dtype=bool)
-        for t in range(self.n_trees):
-            enough &= leaves[self.leaf_start[t] + signature[t], label] >= times[t]
-        return enough
-
-    def left_by(self, signature: Int32Array, label: IntArray, times: IntArray) -> tuple[IntArray, IntArray]:
-        """Return the nodes' counts and distinct rows without those of some rows; parameters as of `has_draws`."""
-        counts, distinct = [], []
-        for t in range(self.n_trees):
-            n_leaves = int(np.diff(self.leaf_start)[t])
-            table = np.zeros((n_leaves, self.n_classes), dtype=np.int64)
-            np.add.at(table, (signature[t], label), times[t])
-            counts.append(table)
-            distinct.append(np.bincount(signature[t], times[t] > 0, minlength=n_leaves).astype(np.int64))
-        rows = self.at_nodes(tuple(distinct))
-        return self.counts - self.at_nodes(tuple(counts)), np.where(self.distinct < 0, -1, self.distinct - rows)
-
-    def around(self, signature: Int32Array, seen: BoolArray) -> Words:
-        """Return the common part of leaves, shape (n_regions, n_words).
-
-        Parameters
-        ----------
-        signature : ndarray of int32, shape (n_trees, n_regions)
-        seen : ndarray of bool, shape (n_trees, n_regions)
-            Which trees count.
-        """
-        leaf_at = np.empty(len(self.box), dtype=np.int64)  # by tree and position
-        tree_of = np.repeat(np.arange(self.n_trees), np.diff(self.leaf_start))
-        leaf_at[self.leaf_start[tree_of] + self.position[self.leaf_node]] = np.arange(len(self.box))
-        box = np.tile(self.full_box, (signature.shape[1], 1))
-        for t in range(self.n_trees):
-            box[seen[t]] &= self.box[leaf_at[self.leaf_start[t] + signature[t, seen[t]]]]
-        return box
 
     def cells(self, box: Words, values: KnownValues | None, of_region: IntArray) -> tuple[Cells, IntArray]:
         """Return regions as cells, equal ones once, and the cell of each region.

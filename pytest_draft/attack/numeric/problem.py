@@ -122,7 +122,7 @@ def build_numeric(forest: Forest, domain: Domain, groups: Groups, timebox: TimeB
     if forest.n_trees * groups.n_rows > MAX_ENTRIES:
         raise NotCoveredError(f"{forest.n_trees:,} trees x {groups.n_rows:,} rows are more than are searched")
     extremes, proved = None, dict[int, FloatArray]()
-    if forest.splitter != "best":
+    if forest.splitter != "best" and is_numeric(domain):  # of codes, counts tell as much
         extremes = replay_and_decode(forest, domain, timebox.part(_REPLAY_SHARE))
         proved = _proved_values(forest, extremes)
     states = states_of(forest, domain, proved)

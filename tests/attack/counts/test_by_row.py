@@ -149,15 +149,6 @@ def test_where_there_are_too_many_ways_to_list_the_likeliest_of_each_row_are(lis
 
 
 @pytest.mark.nightly
-def test_too_many_ways_without_known_occurrences_are_generated_instead(bagged, monkeypatch):
-    forest, domain, _, _ = bagged(20, n_estimators=5, max_depth=3)
-    monkeypatch.setattr(enumeration, "MAX_CANDIDATES", 10)
-    groups = exchangeable_groups(forest, "published")
-    problem = build_any(forest, domain, groups, search())
-    assert reconstruct(problem, search()).rows is not None
-
-
-@pytest.mark.nightly
 def test_a_search_that_effort_ends_is_the_same_with_any_number_of_threads(bagged):
     forest, domain, _, _ = bagged(30, n_estimators=10, max_depth=3)
     problem = problem_of(forest, domain)

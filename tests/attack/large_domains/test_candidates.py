@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
@@ -14,8 +16,8 @@ from sklearn.ensemble import RandomForestClassifier
 from profiles import examples
 from pytest_draft.artifact import read
 from pytest_draft.attack.descent import leaf_positions
-from pytest_draft.attack.enumeration import MAX_VECTORS, build
-from pytest_draft.attack.groups import group_by_occurrences
+from pytest_draft.attack.enumeration import MAX_VECTORS, TooManyError, build
+from pytest_draft.attack.groups import KnownValues, group_by_occurrences
 from pytest_draft.attack.large_domains import candidates as generate
 from pytest_draft.attack.large_domains.candidates import build_any
 from pytest_draft.attack.large_domains.domain_reduction import Reach
@@ -26,8 +28,13 @@ from pytest_draft.attack.search import Search
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain, declared
 from pytest_draft.errors import InfeasibleError, NotCoveredError, OutOfTimeError
+from pytest_draft.examine.inputs import complete, open_files
+from pytest_draft.examine.kinds import kind_of
+from pytest_draft.examine.record import FlowRecord
 from pytest_draft.facts.adversary import Adversary
+from pytest_draft.facts.case import Case
 from pytest_draft.knowledge import exchangeable_groups, grant
+from pytest_draft.matching import encoded_weights, matched_distance
 from pytest_draft.timebox import TimeBox
 
 pytestmark = pytest.mark.nightly
@@ -41,8 +48,8 @@ ATTRIBUTES = (
 )
 
 
-def search(seconds=60.0, **given):
-    return Search(TimeBox(seconds), **given)
+def search(seconds=60.0, effort=math.inf, **given):
+    return Search(TimeBox(seconds, effort), **given)
 
 
 def made(kinds):
@@ -180,24 +187,6 @@ def test_a_generated_problem_has_the_answer_of_an_enumerated_one(small):
     agrees()
 
 
-def test_an_incomplete_problem_proves_nothing(small, monkeypatch):
-    monkeypatch.setattr(generate, "MOST_JOINED", 0)
-
-    @settings(max_examples=examples(40), deadline=None, derandomize=True)
-    @given(small)
-    def proves_nothing(case):
-        domain, _, _, forest, groups = case
-        problem = build_any(forest, domain, groups, search(4.0), enumerate_small=False)
-        found = reconstruct(problem, search())
-        event(found.status)
-        assert not problem.complete
-        assert found.status == ("not converged" if found.residual else "consistent")
-        assert found.certificate is None
-        assert found.residual == missed(forest, groups, found.consistent, found.labels)
-
-    proves_nothing()
-
-
 def missed(forest, groups, rows, labels):
     """Recount the leaves of the unknown rows, and return how far they are from what the forest shows."""
     counts, distinct, _ = observations(forest, groups)
@@ -240,49 +229,6 @@ def test_thirty_columns_and_known_seeds_give_all_rows_with_proof(tmp_path):
     assert found.certificate.guaranteed_vectors.lower <= (found.rows == rows).all(axis=1).sum()
 
 
-def test_without_bagging_descent_finds_a_dataset_that_meets_all_counts(tmp_path):
-    rows, labels, domain = wide(40, 40)
-    forest = trained(tmp_path / "m.joblib", rows, labels, n_estimators=60, bootstrap=False, random_state=1)
-    problem = build_any(forest, domain, exchangeable_groups(forest, "artifact"), search(300.0))
-    found = reconstruct(problem, search())
-    assert not problem.complete
-    assert found.status == "consistent"
-    assert missed(forest, problem.groups, found.consistent, found.labels) == 0
-    assert found.certificate is None
-
-
-@pytest.mark.parametrize("bootstrap", [True, False])
-def test_the_answer_is_the_same_again_and_on_more_threads(tmp_path, monkeypatch, bootstrap):
-    monkeypatch.setattr(generate, "MOST_JOINED", 0)
-    rows, labels, domain = wide(30, 30)
-    forest = trained(tmp_path / "m.joblib", rows, labels, n_estimators=20, bootstrap=bootstrap, random_state=1)
-    groups = exchangeable_groups(forest, "artifact")
-    answers = []
-    for workers in (1, 1, 2):
-        box = TimeBox(600.0, 3.0)
-        problem = build_any(forest, domain, groups, Search(box, workers=workers))
-        answers.append((problem.start, problem.cells.allowed, problem.group, box.meter.spent))
-    for other in answers[1:]:
-        assert all(np.array_equal(a, b) for a, b in zip(answers[0], other, strict=True))
-
-
-def test_unknown_occurrences_give_rows_of_the_domain(tmp_path):
-    rows, labels, domain = wide(30, 30)
-    forest = trained(tmp_path / "m.joblib", rows, labels, n_estimators=30, random_state=1)
-    data = TrainingData(rows, labels, domain.columns, None, "wide")
-    for text in ("published", "published+rows:5"):
-        knowledge = grant(Adversary.parse(text), data, domain, forest, 0)
-        problem = build_any(forest, domain, exchangeable_groups(forest, text, knowledge), search())
-        found = reconstruct(problem, search())
-        assert not problem.complete
-        assert found.status in ("likeliest", "not converged")
-        assert len(found.rows) == problem.groups.n_rows
-        assert not domain.outside(found.rows.astype(np.float64))
-        right = rows if knowledge is None else rows[knowledge.unknown]
-        off = np.abs(found.rows.mean(axis=0) - right.mean(axis=0)).mean()
-        assert off < np.abs(0.5 - right.mean(axis=0)).mean()  # closer than guesses from the domain
-
-
 def test_rows_that_nothing_explains_are_proved_infeasible(tmp_path):
     rows, labels, domain = wide(30, 30)
     forest = trained(tmp_path / "m.joblib", rows, labels, n_estimators=30, bootstrap=False, random_state=1)
@@ -297,7 +243,7 @@ def test_too_much_memory_is_refused_with_its_reason(tmp_path, monkeypatch):
     forest = trained(tmp_path / "m.joblib", rows, labels, n_estimators=5, random_state=1)
     groups = exchangeable_groups(forest, "artifact")
     monkeypatch.setattr(generate, "MAX_BYTES", 1000)
-    with pytest.raises(NotCoveredError, match=r"30 rows of 30 columns in trees of up to \d+ nodes would take"):
+    with pytest.raises(TooManyError, match=r"the leaves of \d+ nodes in 30 columns would take"):
         build_any(forest, domain, groups, search())
     now = iter([0.0])
     with pytest.raises(OutOfTimeError):
@@ -316,6 +262,37 @@ def test_numeric_columns_and_small_domains_go_where_they_went(tmp_path):
     numeric = replace(domain, attributes=(domain.attributes[0], Attribute("a1", "numeric", (1,), -2.0, 1.0)))
     with pytest.raises(NotCoveredError, match="numeric"):
         build_any(forest, numeric, groups, search())
+
+
+@pytest.mark.parametrize("bootstrap", [True, False])
+@pytest.mark.parametrize("adversary", ["artifact", "artifact+columns:8", "artifact+rows:20%", "published"])
+def test_where_rows_can_be_too_much_they_are_searched_one_by_one(tmp_path, monkeypatch, bootstrap, adversary):
+    monkeypatch.setattr(generate, "MOST_JOINED", 0)
+    rows, labels, domain = wide(30, 30)
+    path = tmp_path / "m.joblib"
+    trained(path, rows, labels, n_estimators=40, bootstrap=bootstrap, random_state=1)
+    table = pd.DataFrame(rows.astype(int), columns=domain.columns).assign(label=labels)
+    case = Case(str(path), target="label", adversary=adversary)
+    record = FlowRecord(case)
+    inputs = complete(open_files(case, table, record), case, record)
+    answers = []
+    for workers in (1, 2):
+        one = search(600.0, effort=1.0, workers=workers)
+        found = kind_of(inputs).attack(inputs, one).rebuild(one)
+        answers.append((found.rows, found.consistent, found.status))
+    assert all(np.array_equal(*both) for both in zip(*answers, strict=True))
+    knowledge = inputs.knowledge
+    right = inputs.data.rows if knowledge is None else inputs.data.rows[knowledge.unknown]
+    assert len(found.rows) == len(right)
+    assert found.status in ("consistent", "likeliest", "not converged")
+    assert found.certificate is None
+    assert not inputs.domain.outside(found.rows.astype(np.float64))
+    if knowledge is not None and knowledge.columns:
+        assert (found.rows[:, list(knowledge.columns)] == right[:, list(knowledge.columns)]).all()
+    weights = encoded_weights(inputs.domain, () if knowledge is None else knowledge.attributes)
+    guess = np.tile(np.median(inputs.data.rows, axis=0), (len(right), 1))
+    error, at_best = (matched_distance(right, one, weights, TimeBox(60)).upper for one in (found.rows, guess))
+    assert error < 0.9 * at_best
 
 
 @settings(max_examples=examples(60), deadline=None, derandomize=True)
@@ -341,13 +318,16 @@ def test_a_region_is_in_the_leaf_that_its_vectors_reach(by_hand, data):
     reached = np.stack(
         [leaf_positions(t, np.ascontiguousarray(np.concatenate(encoded, axis=1).T)) for t in forest.trees]
     )
-    bins = np.column_stack([regions.bin_of[a][values[:, a]] for a in range(3)])
-    vectors = regions.of_vectors(bins)
+    columns = tuple(range(domain.n_columns))
+    known = KnownValues((0, 1, 2), columns, np.concatenate(encoded, axis=1).astype(np.float32))
+    vectors = regions.with_values(known, len(values))
     assert (regions.signature(vectors) == reached).all()
-    around = regions.around(reached, np.ones_like(reached, dtype=bool))
-    assert (regions.signature(around) == reached).all()
-    assert (vectors & ~around == 0).all()
-    cells, cell = regions.cells(around, None, np.zeros(200, dtype=np.int64))
-    place = values + cells.offsets[:-1]
-    assert cells.allowed[cell[:, None], place].all()
+    for t, first in enumerate(regions.leaf_start[:-1].tolist()):
+        leaves = regions.box[first : regions.leaf_start[t + 1]]
+        position = regions.position[regions.leaf_node[first : regions.leaf_start[t + 1]]]
+        mine = leaves[np.argsort(position)][reached[t]]
+        assert (regions.signature(mine)[t] == reached[t]).all()
+        assert (vectors & ~mine == 0).all()
+    cells, cell = regions.cells(vectors, None, np.zeros(200, dtype=np.int64))
+    assert cells.allowed[cell[:, None], values + cells.offsets[:-1]].all()
     assert (cells.signature[:, cell] == reached).all()
