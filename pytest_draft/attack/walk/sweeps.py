@@ -17,9 +17,9 @@ from numba import njit
 from pytest_draft.arrays import FloatArray, Int32Array
 from pytest_draft.attack.compiled_trees import NONE
 from pytest_draft.attack.evidence.evidence import count_at, relabelling
+from pytest_draft.attack.moves import changes_of, drawn, trace
 from pytest_draft.attack.redacted import redacted
 from pytest_draft.attack.walk.mixture import count_row, draw_component, imagine
-from pytest_draft.attack.walk.moves import changes_of, drawn, trace
 
 
 @redacted
@@ -126,7 +126,7 @@ def _resize(walks, evidence, counts, rows, mixture, least, most, temperature, sc
             continue
         change = 0.0
         if step > 0:
-            imagine(walks, rows, mixture, row, scratch.weight, rng)
+            imagine(walks, rows, mixture, row, scratch, rng)
             odds = (n_rows + 1.0) / (n_slots - n_rows)
             for leaf in rows.leaf[row]:
                 change += counts.more[leaf * n_classes + rows.label[row]]
