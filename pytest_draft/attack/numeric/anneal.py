@@ -116,10 +116,9 @@ def exchange(nodes, data, pairs, temperature, stop):  # type: ignore[no-untyped-
                     if not fixed[k, a] and not fixed[other, a]:
                         state[k, a], state[other, a] = state[other, a], state[k, a]
                 label[k], label[other] = label[other], label[k]
-            if side != 0:
-                gain += side * gain_of(walks, nodes, data, state[k], label[k], times[:, k])
+            of_both = gain_of(walks, nodes, data, state[k], label[k], times[:, k])
             count_row(nodes, data, k, 1)
-            if side != 0:
-                gain += side * gain_of(walks, nodes, data, state[other], label[other], times[:, other])
+            of_both += gain_of(walks, nodes, data, state[other], label[other], times[:, other])
+            gain += side * of_both
         count_row(nodes, data, other, 1)
     return done
