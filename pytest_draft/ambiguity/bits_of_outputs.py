@@ -18,7 +18,7 @@ from scipy.special import gammaln
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from pytest_draft.attack.compiled_trees import NONE, leaves_of
 from pytest_draft.attack.evidence.evidence import LeafModel, score
-from pytest_draft.attack.walk.moves import Scratch, changes_of, trace
+from pytest_draft.attack.moves import Scratch, changes_of, trace
 
 MOST_MOVED = 30
 """Most rows that change between two vectors."""

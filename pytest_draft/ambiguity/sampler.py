@@ -18,10 +18,10 @@ from pytest_draft.ambiguity.bounds import kept
 from pytest_draft.ambiguity.explained import ExplainedRows
 from pytest_draft.ambiguity.population import Population
 from pytest_draft.arrays import BoolArray, Flag, Int32Array, IntArray
+from pytest_draft.attack.moves import Scratch, drawn, uniform
 from pytest_draft.attack.numeric.anneal import exchange, sweep
 from pytest_draft.attack.numeric.dataset import Copula, count_row
 from pytest_draft.attack.numeric.energy import compiled, missed
-from pytest_draft.attack.walk.moves import Scratch, drawn, uniform
 
 
 @dataclass(frozen=True)
@@ -222,19 +222,6 @@ class ExplainingChain(Visited):
 
 
 @compiled
-def _latent_class(random, log_share, log_prior, start, row, log):  # type: ignore[no-untyped-def]
-    """Draw the latent class of a row, given its states."""
-    n_classes = len(log_share)
-    if n_classes == 1:
-        return 0
-    for z in range(n_classes):
-        log[z] = log_share[z]
-        for a in range(len(row)):
-            log[z] += log_prior[z, start[a] + row[a]]
-    return drawn(log, n_classes, uniform(random))
-
-
-@compiled
 def _excursions(  # type: ignore[no-untyped-def]  # noqa: PLR0912
     nodes, data, blocks, n_steps, temperature, ordered, log_share, log_prior, fold, scratch, stop,
 ):  # fmt: skip
@@ -267,7 +254,7 @@ def _excursions(  # type: ignore[no-untyped-def]  # noqa: PLR0912
     n_blocks, size = blocks.shape
     moved = np.zeros(n_blocks, np.bool_)
     before = np.empty((size, data.state.shape[1]), np.int32)
-    one, pair = np.empty(1, np.int64), np.empty((1, 2), np.int64)
+    one, pair, log = np.empty(1, np.int64), np.empty((1, 2), np.int64), scratch.weight
     score, nothing = np.empty(0), np.empty((0, 0))
     alone = (score, 0.0, nothing, nothing, score)  # no copula
     for b in range(n_blocks):
@@ -285,7 +272,13 @@ def _excursions(  # type: ignore[no-untyped-def]  # noqa: PLR0912
                     exchange(nodes, data, pair, temperature, stop)
                 continue
             f = fold[k]
-            z = _latent_class(data.random, log_share[f], log_prior[f], nodes.start, data.state[k], scratch.weight)
+            z, n_latent = 0, log_share.shape[1]
+            for y in range(n_latent):
+                log[y] = log_share[f, y]
+                for a in range(before.shape[1]):
+                    log[y] += log_prior[f, y, nodes.start[a] + data.state[k, a]]
+            if n_latent > 1:
+                z = drawn(log, n_latent, uniform(data.random))
             one[0] = k
             sweep(nodes, Copula(log_prior[f, z], *alone), data, True, one, temperature, scratch, stop)
         changed = False

@@ -234,15 +234,6 @@ def goes_right(right, node, value):  # type: ignore[no-untyped-def]
     return (right[2 * node] <= value) & (value < right[2 * node + 1])
 
 
-@njit(cache=True, nogil=True, inline="always")
-def node_of(walks, node, row):  # type: ignore[no-untyped-def]
-    """Return the leaf's node that a row reaches from a node on."""
-    attribute, right, child = walks.attribute, walks.right, walks.child
-    while attribute[node] >= 0:
-        node = child[2 * node + goes_right(right, node, row[attribute[node]])]
-    return node
-
-
 @njit(cache=True, nogil=True)
 def leaves_of(walks: Walks, values: Int32Array) -> Int32Array:
     """Return the leaf of each row in each tree.
@@ -255,31 +246,12 @@ def leaves_of(walks: Walks, values: Int32Array) -> Int32Array:
     -------
     ndarray of int32, shape (n_rows, n_trees)
     """
-    leaves = np.empty((len(values), len(walks.root) - 1), dtype=np.int32)
+    root, attribute, right, child = walks.root, walks.attribute, walks.right, walks.child
+    leaves = np.empty((len(values), len(root) - 1), dtype=np.int32)
     for row in range(len(values)):
         for tree in range(leaves.shape[1]):
-            leaves[row, tree] = -1 - walks.attribute[node_of(walks, walks.root[tree], values[row])]
+            node = root[tree]
+            while attribute[node] >= 0:
+                node = child[2 * node + goes_right(right, node, values[row, attribute[node]])]
+            leaves[row, tree] = -1 - attribute[node]
     return leaves
-
-
-@njit(cache=True, nogil=True)
-def attributes_tested(walks: Walks, values: Int32Array, times: Int32Array | None) -> BoolArray:
-    """Return whether some tree tests each attribute on each row's way, shape (n_rows, n_attributes).
-
-    Parameters
-    ----------
-    times : ndarray of int32, shape (n_trees, n_rows), or None
-        Trees that saw a row no time are left out.
-    """
-    tested = np.zeros(values.shape, dtype=np.bool_)
-    for row in range(len(values)):
-        for tree in range(len(walks.root) - 1):
-            if times is not None:  # noqa: SIM102
-                if times[tree, row] == 0:
-                    continue
-            node = walks.root[tree]
-            while walks.attribute[node] >= 0:
-                attribute = walks.attribute[node]
-                tested[row, attribute] = True
-                node = walks.child[2 * node + goes_right(walks.right, node, values[row, attribute])]
-    return tested

@@ -10,9 +10,10 @@ import numpy as np
 from scipy.stats import binom
 
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.compiled_trees import Walks, attributes_tested
+from pytest_draft.attack.compiled_trees import Walks
 from pytest_draft.attack.evidence.noise import CountNoise
 from pytest_draft.attack.groups import KnownRows, group_by_occurrences, split_by_values
+from pytest_draft.attack.moves import attributes_tested
 from pytest_draft.attack.private.informed import guess_alone, noisy_score
 from pytest_draft.attack.private.labels import LABELS, build_labels, likelihood_of_rows, reveals
 from pytest_draft.attack.private.noisy_counts import MOST_SLOTS, rebuild_from_noise, size_interval
@@ -138,7 +139,7 @@ class NoisyCountsAlone(_Private):
         with search.clock("informed"):
             score = noisy_score(self._forest, domain, self._noise, everyone, unknown)
             guesses = guess_alone(domain, groups, everyone, unknown, score, self._forest.n_classes, search.timebox)
-        free = ~attributes_tested(Walks.of(self._forest, domain), indices_of(domain, None, guesses.valid), None)
+        free = ~attributes_tested(Walks.of(self._forest, domain), indices_of(domain, None, guesses.valid))
         free[:, list(knowledge.attributes)] = False
         return Reconstruction(
             status="likeliest",

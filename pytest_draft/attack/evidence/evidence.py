@@ -11,8 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import singledispatch
-from inspect import signature
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numba import njit
@@ -29,8 +28,6 @@ from pytest_draft.errors import NotCoveredError
 
 _MEMO = 1 << 18
 """Scores that are kept at hand; a power of 2."""
-
-_NAMES = ("evidence", "rows", "leaf", "n_kinds")
 
 Class = TypeVar("Class", bound=type)
 
@@ -57,8 +54,6 @@ def scored_by(kernel: Callable[..., Any], *, exact: bool, by_class: bool = False
     by_class : bool
         Whether it says something of each class alone: then its entries are scored as so many leaves of one class.
     """
-    if (names := tuple(signature(kernel.py_func).parameters)) != _NAMES:  # type: ignore[attr-defined]
-        raise TypeError(f"a score takes {', '.join(_NAMES)}, by these names, and not {', '.join(names)}")
     added = {"reads": (), "alike": np.zeros(0, dtype=np.int64), "exact": exact}
 
     def decorated(cls: Class) -> Class:
@@ -110,67 +105,48 @@ def evidence_of(
     raise NotCoveredError("no attack knows yet how likely what its leaves say is")
 
 
-def score(evidence: Any, rows: FloatArray, leaf: int, n_kinds: int) -> Any:
-    """Return what a leaf adds to the log-likelihood, by the kernel of the evidence's class."""
-    return evidence.score(evidence, rows, leaf, n_kinds)
+def _told_by_class(name: str, inline: Literal["never", "always"], otherwise: Callable[..., Any] | None = None) -> Any:
+    """Return a function of evidence that compiled code takes from its class, or else is another one."""
+
+    def told(evidence: Any, *rest: Any) -> Any:
+        return getattr(evidence, name)(evidence, *rest)
+
+    @overload(told, strict=False, inline=inline)
+    def _told(evidence: Any, *rest: Any) -> Any:
+        kernel = getattr(evidence.instance_class, name, None)
+        return otherwise if kernel is None else kernel.py_func
+
+    return told
 
 
-@overload(score)
-def _score(evidence, rows, leaf, n_kinds):  # type: ignore[no-untyped-def]
-    return evidence.instance_class.score.py_func
+def _moved(evidence, counts, node, leaf, here, label, times):  # type: ignore[no-untyped-def]
+    source, target = here * counts.n_classes + label, leaf * counts.n_classes + label
+    if leaf == here:
+        return 0.0
+    if counts.width > counts.n_classes:
+        return moving(evidence, counts, source, target)
+    return counts.less[source] + counts.more[target]
 
 
-def passing(
-    evidence: Any, counts: Any, node: int, attribute: int, value: int, begin: int, label: int, times: int
-) -> Any:
-    """Return what a row, drawn so often, adds at an inner node that sends values from `begin` on right.
+score = _told_by_class("score", "never")
+"""``score(evidence, rows, leaf, n_kinds)``: what a leaf adds to the log-likelihood (`scored_by`)."""
 
-    Its value of the attribute that the node tests is -1 where it is missing.
-    """
-    return evidence.passing(evidence, counts, node, attribute, value, begin, label, times)
+passing = _told_by_class("passing", "always", lambda evidence, counts, node, attribute, value, begin, label, times: 0.0)
+"""``passing(evidence, counts, node, attribute, value, begin, label, times)``: what a row, drawn so often, adds at an
+inner node that sends values of an attribute from `begin` on right; a missing value is -1.
+"""
 
+parting = _told_by_class(
+    "parting", "always", lambda evidence, counts, node, attribute, low, high, begin, label, times, change: 0.0
+)
+"""``parting(evidence, counts, node, attribute, low, high, begin, label, times, change)``: the same for each value from
+`low` to before `high`: what all add is returned, and differences are added to `change`.
+"""
 
-def parting(
-    evidence: Any, counts: Any, node: int, attribute: int, low: int, high: int, begin: int, label: int, times: int,
-    change: Any,
-) -> Any:  # fmt: skip
-    """Do the same for each value from `low` to before `high`: return what all add, and add differences to `change`."""
-    return evidence.parting(evidence, counts, node, attribute, low, high, begin, label, times, change)
-
-
-def ending(evidence: Any, counts: Any, node: int, leaf: int, here: int, label: int, times: int) -> Any:
-    """Return what a row adds at a leaf; one that is still counted at a leaf (`here`), by its move."""
-    return evidence.ending(evidence, counts, node, leaf, here, label, times)
-
-
-@overload(passing, inline="always")
-def _passing(evidence, counts, node, attribute, value, begin, label, times):  # type: ignore[no-untyped-def]
-    if hasattr(evidence.instance_class, "passing"):
-        return evidence.instance_class.passing.py_func
-    return lambda evidence, counts, node, attribute, value, begin, label, times: 0.0
-
-
-@overload(parting, inline="always")
-def _parting(evidence, counts, node, attribute, low, high, begin, label, times, change):  # type: ignore[no-untyped-def]
-    if hasattr(evidence.instance_class, "parting"):
-        return evidence.instance_class.parting.py_func
-    return lambda evidence, counts, node, attribute, low, high, begin, label, times, change: 0.0
-
-
-@overload(ending, inline="always")
-def _ending(evidence, counts, node, leaf, here, label, times):  # type: ignore[no-untyped-def]
-    if hasattr(evidence.instance_class, "ending"):
-        return evidence.instance_class.ending.py_func
-
-    def moved(evidence, counts, node, leaf, here, label, times):  # type: ignore[no-untyped-def]
-        source, target = here * counts.n_classes + label, leaf * counts.n_classes + label
-        if leaf == here:
-            return 0.0
-        if counts.width > counts.n_classes:
-            return moving(evidence, counts, source, target)
-        return counts.less[source] + counts.more[target]
-
-    return moved
+ending = _told_by_class("ending", "always", _moved)
+"""``ending(evidence, counts, node, leaf, here, label, times)``: what a row adds at a leaf; one that is still counted at
+a leaf (`here`), by its move.
+"""
 
 
 @redacted
@@ -198,7 +174,7 @@ class LeafCounts(NamedTuple):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _mixed(z):  # type: ignore[no-untyped-def]
+def mixed(z):  # type: ignore[no-untyped-def]
     """Return a hash of a number (splitmix64)."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -213,7 +189,7 @@ def known_score(evidence, counts, leaf):  # type: ignore[no-untyped-def]
         return score(evidence, counts.rows, leaf, width)
     key = np.uint64(counts.alike[leaf] + 1)
     for entry in range(leaf * width, (leaf + 1) * width):
-        key = _mixed(key * np.uint64(0x9E3779B97F4A7C15) + np.uint64(counts.rows[entry]))
+        key = mixed(key * np.uint64(0x9E3779B97F4A7C15) + np.uint64(counts.rows[entry]))
     place = key & np.uint64(_MEMO - 1)
     if counts.key[place] != key:
         counts.key[place] = key

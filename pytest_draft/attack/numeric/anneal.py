@@ -1,7 +1,7 @@
 """Heat-bath sweeps over what each row can be, compiled: in go nodes, rows and a temperature, out come changed rows.
 
 One row is taken out; then, attribute by attribute, what *every* state of that attribute adds (`energy`) is known at
-once (`pytest_draft.attack.walk.moves`), and one is drawn from exp(-energy / temperature).
+once (`pytest_draft.attack.moves`), and one is drawn from exp(-energy / temperature).
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from pytest_draft.attack.compiled_trees import NONE, goes_right
+from pytest_draft.attack.moves import changes_of, drawn, gain_of, trace, uniform
 from pytest_draft.attack.numeric.dataset import count_row
 from pytest_draft.attack.numeric.energy import compiled
-from pytest_draft.attack.walk.moves import changes_of, drawn, gain_of, trace, uniform
 
 
 @compiled
@@ -92,20 +92,12 @@ def sweep(nodes, copula, data, fixed_label, rows, temperature, scratch, stop):  
 
 
 @compiled
-def _change_places(data, k, other):  # type: ignore[no-untyped-def]
-    for a in range(data.state.shape[1]):
-        if not data.fixed[k, a] and not data.fixed[other, a]:
-            data.state[k, a], data.state[other, a] = data.state[other, a], data.state[k, a]
-    data.label[k], data.label[other] = data.label[other], data.label[k]
-
-
-@compiled
 def exchange(nodes, data, pairs, temperature, stop):  # type: ignore[no-untyped-def]
     """Let two rows change places, but for fixed values, where that lowers the energy, or by chance (Metropolis).
 
     Returns how many did, until a flag was raised.
     """
-    done, walks = 0, nodes.walks
+    done, walks, state, label, times, fixed = 0, nodes.walks, data.state, data.label, data.times, data.fixed
     for i in range(len(pairs)):
         if stop[0] != 0:
             break
@@ -114,18 +106,19 @@ def exchange(nodes, data, pairs, temperature, stop):  # type: ignore[no-untyped-
             continue
         gain = 0.0
         count_row(nodes, data, other, -1)
-        for side in (-1.0, 1.0):
+        for side in (-1, 1, 0):  # as they are, each in the other's place, and back
+            if side == 0 and (gain >= 0 or uniform(data.random) < np.exp(gain / temperature)):
+                done += 1
+                break
             count_row(nodes, data, k, -1)
-            if side > 0:
-                _change_places(data, k, other)
-            gain += side * gain_of(walks, nodes, data, data.state[k], data.label[k], data.times[:, k])
+            if side >= 0:
+                for a in range(state.shape[1]):
+                    if not fixed[k, a] and not fixed[other, a]:
+                        state[k, a], state[other, a] = state[other, a], state[k, a]
+                label[k], label[other] = label[other], label[k]
+            of_both = gain_of(walks, nodes, data, state[k], label[k], times[:, k])
             count_row(nodes, data, k, 1)
-            gain += side * gain_of(walks, nodes, data, data.state[other], data.label[other], data.times[:, other])
-        if gain < 0 and uniform(data.random) >= np.exp(gain / temperature):
-            count_row(nodes, data, k, -1)
-            _change_places(data, k, other)
-            count_row(nodes, data, k, 1)
-        else:
-            done += 1
+            of_both += gain_of(walks, nodes, data, state[other], label[other], times[:, other])
+            gain += side * of_both
         count_row(nodes, data, other, 1)
     return done

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from pytest_draft.arrays import Flag, Int32Array, IntArray
+from pytest_draft.attack.moves import Scratch
 from pytest_draft.attack.numeric.anneal import exchange, sweep
 from pytest_draft.attack.numeric.dataset import Dataset, fill
 from pytest_draft.attack.numeric.energy import NodeArrays, missed
 from pytest_draft.attack.numeric.parameters import ANNEALING, BELIEFS
 from pytest_draft.attack.numeric.prior import EVERY, Prior
 from pytest_draft.attack.numeric.problem import NumericProblem
-from pytest_draft.attack.walk.moves import Scratch
 from pytest_draft.errors import OutOfTimeError
 from pytest_draft.timebox import TimeBox
 

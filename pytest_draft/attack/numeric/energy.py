@@ -36,25 +36,6 @@ compiled = njit(cache=True, nogil=True)
 
 
 @compiled
-def _nearer(weight, away, times, present, distinct):  # type: ignore[no-untyped-def]
-    """Return how much nearer to what is published the counts of a node are when a row reaches it.
-
-    Parameters
-    ----------
-    away : int
-        How far the count lies above the published one.
-    times : int
-        Draws of the row.
-    present, distinct : int
-        Rows that reach the node, and as many as are published; -1 where that is not.
-    """
-    nearer = abs(away) - abs(away + times)
-    if distinct >= 0:
-        nearer += -1 if present >= distinct else 1
-    return weight * nearer
-
-
-@compiled
 def _split_cost(penalty, s, begin, twice, below, above, n_below, n_above, lowest, highest, own, left, right):  # type: ignore[no-untyped-def]  # noqa: PLR0912
     """Return what it costs that a row of a state, -1 for a missing value, contradicts a node's split.
 
@@ -154,9 +135,11 @@ def _parting(evidence, counts, node, attribute, low, high, begin, label, times, 
 
 @njit(cache=True, nogil=True, inline="always")
 def _ending(evidence, counts, node, leaf, here, label, times):  # type: ignore[no-untyped-def]
-    c = label * evidence.by_class[node]
+    """Return how much nearer to what is published the counts of a node are when a row reaches it."""
+    c, distinct, present = label * evidence.by_class[node], evidence.distinct[node], counts.present[node]
     away = counts.draws[node, c] - evidence.count[node, c]
-    return _nearer(evidence.weight[node], away, times, counts.present[node], evidence.distinct[node])
+    new = (distinct >= 0) * (1 - 2 * (present >= distinct))
+    return evidence.weight[node] * (abs(away) - abs(away + times) + new)
 
 
 @walked_by(_passing, _parting, _ending)
@@ -191,7 +174,7 @@ class NodeArrays(NamedTuple):
     """Of a split that the rows contradict; 0 leaves these out."""
 
     def __repr__(self) -> str:
-        return f"NodeArrays({len(self.weight)} nodes of {self.walks.n_trees} trees)"
+        return f"NodeArrays({len(self.weight)} nodes)"
 
 
 @compiled

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array
-from pytest_draft.attack.compiled_trees import NONE, attributes_tested
+from pytest_draft.attack.compiled_trees import NONE
+from pytest_draft.attack.moves import attributes_tested
 from pytest_draft.attack.numeric.beliefs import Beliefs
 from pytest_draft.attack.numeric.chain import AnnealingChain, Window, best_of, random_start, units_of_a_sweep
 from pytest_draft.attack.numeric.dataset import Dataset, fill

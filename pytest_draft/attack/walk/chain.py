@@ -12,8 +12,8 @@ import numpy as np
 from pytest_draft.arrays import Flag, FloatArray, Int32Array, IntArray
 from pytest_draft.attack.compiled_trees import NONE, leaves_of
 from pytest_draft.attack.evidence.evidence import LeafCounts
+from pytest_draft.attack.moves import Scratch
 from pytest_draft.attack.walk.mixture import COMPONENTS, NO_PRIOR, Mixture, SampledRows
-from pytest_draft.attack.walk.moves import Scratch
 from pytest_draft.attack.walk.problem import RowProblem
 from pytest_draft.attack.walk.sweeps import JumpCandidates, jump, sweep
 

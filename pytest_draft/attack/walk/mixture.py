@@ -13,10 +13,10 @@ import numpy as np
 from numba import njit
 
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
-from pytest_draft.attack.compiled_trees import node_of
+from pytest_draft.attack.compiled_trees import NONE
 from pytest_draft.attack.filling import INDICATOR_ODDS
+from pytest_draft.attack.moves import drawn, trace
 from pytest_draft.attack.redacted import redacted
-from pytest_draft.attack.walk.moves import drawn
 from pytest_draft.domain import Domain
 
 COMPONENTS = 5
@@ -133,9 +133,9 @@ def draw_component(rows, mixture, row, weight, rng):  # type: ignore[no-untyped-
 
 
 @njit(cache=True, nogil=True)
-def imagine(walks, rows, mixture, row, weight, rng):  # type: ignore[no-untyped-def]
+def imagine(walks, rows, mixture, row, scratch, rng):  # type: ignore[no-untyped-def]
     """Fill an empty slot with a row drawn from what the others predict."""
-    n_components, n_classes = mixture.labels.shape
+    (n_components, n_classes), weight = mixture.labels.shape, scratch.weight
     for k in range(n_components):
         weight[k] = math.log(mixture.rows[k] + mixture.concentration / n_components)
     k = drawn(weight, n_components, rng.random())
@@ -149,6 +149,7 @@ def imagine(walks, rows, mixture, row, weight, rng):  # type: ignore[no-untyped-
         for value in range(n_values):
             weight[value] = math.log(mixture.values[k, offset + value] + mixture.weight[offset + value])
         rows.value[row, a] = drawn(weight, n_values, rng.random())
+    trace(walks, rows.value[row], rows.times[row], NONE, scratch)
     for tree in range(rows.leaf.shape[1]):
         if rows.times[row, tree] > 0:
-            rows.leaf[row, tree] = -1 - walks.attribute[node_of(walks, walks.root[tree], rows.value[row])]
+            rows.leaf[row, tree] = scratch.leaf[tree]

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_draft.arrays import BoolArray, IntArray
-from pytest_draft.attack.compiled_trees import attributes_tested
 from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all, consensus
+from pytest_draft.attack.moves import attributes_tested
 from pytest_draft.attack.search import Search
 from pytest_draft.attack.walk.chain import Dataset, RowChain
 from pytest_draft.attack.walk.problem import RowProblem
@@ -172,7 +172,7 @@ def sample_posterior(
     figures = {"chains": float(len(runs)), "sweeps": float(n_sweeps), "samples": float(n_samples)}
     free = problem.value[: len(guess)] < 0
     if problem.seen is None:
-        free &= ~attributes_tested(problem.model.walks, problem.indices(guess), None)
+        free &= ~attributes_tested(problem.model.walks, problem.indices(guess))
     return Posterior(
         guess, label, likeliest, highest, float(reached.mean()), float(reached.std()), free, settled, complete,
         (len(agreeing), len(runs)), figures,

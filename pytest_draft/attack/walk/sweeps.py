@@ -17,9 +17,9 @@ from numba import njit
 from pytest_draft.arrays import FloatArray, Int32Array
 from pytest_draft.attack.compiled_trees import NONE
 from pytest_draft.attack.evidence.evidence import count_at, moving
+from pytest_draft.attack.moves import changes_of, drawn, trace
 from pytest_draft.attack.redacted import redacted
 from pytest_draft.attack.walk.mixture import count_row, draw_component, imagine
-from pytest_draft.attack.walk.moves import changes_of, drawn, trace
 
 
 @redacted
@@ -120,7 +120,7 @@ def _redraw(walks, evidence, counts, rows, mixture, row, temperature, scratch, r
     value, leaf, change = rows.value[row].copy(), at.copy(), 0.0
     _put(evidence, counts, at, before, -1.0, n_classes)
     count_row(rows, mixture, row, -1)
-    imagine(walks, rows, mixture, row, scratch.weight, rng)
+    imagine(walks, rows, mixture, row, scratch, rng)
     for tree in range(len(at)):
         if at[tree] >= 0:
             change += counts.more[at[tree] * n_classes + rows.label[row]]
@@ -147,7 +147,7 @@ def _resize(walks, evidence, counts, rows, mixture, least, most, temperature, sc
             continue
         change = 0.0
         if step > 0:
-            imagine(walks, rows, mixture, row, scratch.weight, rng)
+            imagine(walks, rows, mixture, row, scratch, rng)
             odds = (n_rows + 1.0) / (n_slots - n_rows)
             for leaf in rows.leaf[row]:
                 change += counts.more[leaf * n_classes + rows.label[row]] if leaf >= 0 else 0.0

@@ -10,14 +10,13 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from pytest_draft.artifact import occurrences
-from pytest_draft.attack.compiled_trees import attributes_tested
 from pytest_draft.attack.groups import group_by_occurrences
+from pytest_draft.attack.moves import Scratch, attributes_tested, gain_of
 from pytest_draft.attack.numeric.anneal import exchange, sweep
 from pytest_draft.attack.numeric.dataset import count_row
 from pytest_draft.attack.numeric.energy import missed
 from pytest_draft.attack.numeric.prior import Prior
 from pytest_draft.attack.numeric.problem import build_numeric
-from pytest_draft.attack.walk.moves import Scratch, gain_of
 from pytest_draft.domain import infer
 from pytest_draft.timebox import TimeBox
 from studies.numeric_agreement import filled, generated
@@ -303,9 +302,7 @@ def test_no_row_is_shown():
     problem, _, data, _ = begun(0)
 
     assert repr(data) == f"Dataset({problem.n_unknown} rows, not shown)"
-    assert (
-        repr(problem.nodes) == f"NodeArrays({len(problem.nodes.weight)} nodes of {problem.nodes.walks.n_trees} trees)"
-    )
+    assert repr(problem.nodes) == f"NodeArrays({len(problem.nodes.weight)} nodes)"
 
 
 def test_no_row_changes_after_a_stop():

@@ -48,7 +48,7 @@ def instances(number=N_PROBLEMS, most_vectors=MOST_VECTORS):
             problem = build_numeric(instance.forest, instance.domain, groups, TimeBox(60, effort=0.05))
         except NotCoveredError:
             continue
-        inner = (problem.nodes.left >= 0).any()
+        inner = (~problem.nodes.walks.leaves).any()
         if inner and problem.states.n_states.prod(dtype=float) <= most_vectors:
             some.append(problem)
     return some

@@ -11,11 +11,11 @@ import pytest
 from scipy.special import gammaln
 
 from pytest_draft.artifact.forest.observations import ClassCounts
-from pytest_draft.attack import compiled_trees
 from pytest_draft.attack.compiled_trees import Walks, leaves_of
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.evidence.evidence import all_gains
 from pytest_draft.attack.evidence.noise import CountNoise
+from pytest_draft.attack.moves import attributes_tested
 from pytest_draft.attack.private.noisy_counts import (
     PARAMETERS,
     NoisyProblem,
@@ -96,7 +96,7 @@ def test_open_attributes_are_those_that_no_tree_tests_however_many_there_are(rel
             while tree.left[node] >= 0:
                 tested[row, tree.feature[node]] = True
                 node = (tree.left if values[tree.feature[node]] <= tree.threshold[node] else tree.right)[node]
-    assert (~compiled_trees.attributes_tested(Walks.of(forest, domain), value, None) == ~tested).all()
+    assert (~attributes_tested(Walks.of(forest, domain), value) == ~tested).all()
 
 
 # The posterior

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from pytest_draft.arrays import FloatArray, Int32Array
+from pytest_draft.arrays import BoolArray, FloatArray, Int32Array
 from pytest_draft.attack.compiled_trees import NONE, Walks, goes_right
-from pytest_draft.attack.evidence.evidence import ending, parting, passing
+from pytest_draft.attack.evidence.evidence import ending, mixed, parting, passing
 from pytest_draft.attack.redacted import redacted
 
 
@@ -90,6 +90,22 @@ def trace(walks, values, times, changed, scratch):  # type: ignore[no-untyped-de
                 n += 1
             node = child[2 * node + goes_right(right, node, values[a])]
         n_path[tree], leaf[tree] = n, -1 - attribute[node]
+
+
+def attributes_tested(walks: Walks, values: Int32Array, times: Int32Array | None = None) -> BoolArray:
+    """Return whether some tree tests each attribute on each row's way, shape (n_rows, n_attributes).
+
+    Parameters
+    ----------
+    times : ndarray of int32, shape (n_trees, n_rows), or None
+        Trees that saw a row no time are left out; None for none.
+    """
+    scratch, tested = Scratch.of(walks, 1), np.zeros(values.shape, dtype=np.bool_)
+    times = np.ones((walks.n_trees, len(values)), dtype=np.int32) if times is None else times
+    for row in range(len(values)):
+        trace(walks, values[row], times[:, row], NONE, scratch)
+        tested[row] = (scratch.first != NONE).any(axis=1)
+    return tested
 
 
 @njit(cache=True, nogil=True)
@@ -186,8 +202,4 @@ def gain_of(walks, evidence, counts, values, label, times):  # type: ignore[no-u
 def uniform(random):  # type: ignore[no-untyped-def]
     """Return the next random number from 0 to 1 (splitmix64)."""
     random[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = random[0]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z ^= z >> np.uint64(31)
-    return np.float64(z >> np.uint64(11)) / 9007199254740992.0
+    return np.float64(mixed(random[0]) >> np.uint64(11)) / 9007199254740992.0
