@@ -23,8 +23,8 @@ from pytest_draft.attack.counts.prove import prove
 from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.groups import group_by_occurrences
 from pytest_draft.attack.problem import Problem
-from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.search import Search
+from pytest_draft.attack.solve import reconstruct
 from pytest_draft.errors import InfeasibleError
 from pytest_draft.timebox import TimeBox
 from studies.agreement_enumeration import MOST_STEPS, Enumeration, TooManyError

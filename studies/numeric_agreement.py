@@ -39,8 +39,8 @@ from pytest_draft.attack.numeric.enumerated import enumerate_states
 from pytest_draft.attack.numeric.midpoints import ValueBounds
 from pytest_draft.attack.numeric.problem import NumericProblem, build_numeric, is_numeric
 from pytest_draft.attack.numeric.rebuild import rebuild_numeric
-from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.search import Search
+from pytest_draft.attack.solve import reconstruct
 from pytest_draft.attack.target_classes import target_counts
 from pytest_draft.domain import Domain, infer
 from pytest_draft.errors import InfeasibleError, OutOfTimeError

@@ -8,6 +8,7 @@ datasets themselves in the truth's place: the truth has no part in it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,6 +20,41 @@ from pytest_draft.timebox import TimeBox
 
 MOST_ROWS = 1_000
 """Above this many rows a single dataset is taken as it is."""
+
+IMAGINED = 6
+"""Sampled datasets that stand in the truth's place when guesses are compared."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ways:
+    """Sampled datasets, with open values as they are likeliest and drawn."""
+
+    likeliest: list[Rows]
+    drawn: list[Rows]
+
+
+def agreed(rows: Rows, likeliest: Rows, ways: Ways, group: IntArray, domain: Domain, timebox: TimeBox) -> Rows:
+    """Return the guess with the least expected error: the rows, as they are likeliest, or a consensus with samples.
+
+    It is measured with open values as they are likeliest, too. By drawn ones alone, drawn rows are always good guesses;
+    but a value often hangs on others, and where a tree does not ask for it, there can be but one.
+
+    Parameters
+    ----------
+    rows, likeliest : ndarray of float32, shape (n_rows, n_columns)
+        A dataset as it was filled in, and with open values as they are likeliest.
+    group : ndarray of int64, shape (n_rows,)
+        Rows are only matched within their group.
+    """
+    guesses = [
+        rows,
+        likeliest,
+        consensus(likeliest, ways.likeliest, group, domain, timebox),
+        consensus(rows, ways.drawn, group, domain, timebox),
+    ]
+    most = IMAGINED if 2 * len(rows) <= MOST_ROWS else IMAGINED // 2
+    imagined = [world for each in (ways.likeliest, ways.drawn) for world in each[-most:]]
+    return closest_to_all(guesses, imagined, domain, timebox)
 
 
 def consensus(first: Rows, others: Sequence[Rows], group: IntArray, domain: Domain, timebox: TimeBox) -> Rows:

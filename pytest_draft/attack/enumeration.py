@@ -15,14 +15,12 @@ from scipy import stats
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.attack.best_splits import midpoints_of, partners
-from pytest_draft.attack.counts.likeliest import expected_rows
-from pytest_draft.attack.counts.occupancy import LeafDraws
+from pytest_draft.attack.counts.kinds import Kinds
 from pytest_draft.attack.descent import Passing, descend, leaf_positions
 from pytest_draft.attack.filling import prior_mass
 from pytest_draft.attack.groups import Groups, KnownValues
 from pytest_draft.attack.observations import observations
 from pytest_draft.attack.problem import Problem, equal_columns, merged_cells
-from pytest_draft.attack.search import Search
 from pytest_draft.domain import Domain
 from pytest_draft.errors import InfeasibleError, NotCoveredError, OutOfTimeError
 from pytest_draft.timebox import TimeBox
@@ -213,13 +211,10 @@ class TooManyError(NotCoveredError):
 
 def _histogram(loose: Problem, timebox: TimeBox) -> FloatArray:
     """Return how likely each candidate is for any row, by the counts and a prior."""
-    prior = prior_mass(loose)
-    draws = LeafDraws.of(loose.counts, loose.distinct, loose.groups.n_rows)
-    try:
-        mass = expected_rows(loose, draws, prior, Search(timebox.part(_HISTOGRAM_SHARE)))
-    except OutOfTimeError:
-        return prior
-    result: FloatArray = (1 - _PRIOR_SHARE) * mass / mass.sum() + _PRIOR_SHARE * prior / prior.sum()
+    prior, kinds = prior_mass(loose), Kinds.of(loose)
+    prior /= prior.sum()
+    likely = kinds.likely(kinds.of_each(prior), timebox.part(_HISTOGRAM_SHARE))[kinds.of_candidate]
+    result: FloatArray = (1 - _PRIOR_SHARE) * likely + _PRIOR_SHARE * prior
     return result
 
 

@@ -24,8 +24,8 @@ from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.observations import unexplained
 from pytest_draft.attack.problem import Problem
-from pytest_draft.attack.reconstruct import log_posterior
 from pytest_draft.attack.search import Search
+from pytest_draft.attack.unknown_draws import log_posterior
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import InfeasibleError, OutOfTimeError, listed, one_line
 from pytest_draft.evaluate.threshold_check import missed_splits

@@ -14,9 +14,9 @@ from pytest_draft.attack.groups import Groups
 from pytest_draft.attack.large_domains.candidates import build_any
 from pytest_draft.attack.numeric.enumerated import Enumerated
 from pytest_draft.attack.problem import Problem
-from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.refit import evidence_by_refitting
 from pytest_draft.attack.search import Search
+from pytest_draft.attack.solve import reconstruct
 from pytest_draft.attack.target_classes import TargetCounts, target_counts
 from pytest_draft.attack.untested_values import Choices
 from pytest_draft.data import TrainingData

@@ -18,8 +18,8 @@ from sklearn.ensemble import RandomForestClassifier
 from pytest_draft.arrays import Rows
 from pytest_draft.artifact import Forest
 from pytest_draft.attack.enumeration import build
-from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.search import Search
+from pytest_draft.attack.solve import reconstruct
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.errors import InfeasibleError, OutOfTimeError

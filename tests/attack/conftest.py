@@ -12,9 +12,9 @@ from pytest_draft.artifact import Forest, occurrences, read
 from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.groups import Groups, group_by_occurrences
 from pytest_draft.attack.problem import Problem
-from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.refit import evidence_by_refitting
 from pytest_draft.attack.search import Search
+from pytest_draft.attack.solve import reconstruct
 from pytest_draft.attack.untested_values import Choices
 from pytest_draft.domain import Domain
 from pytest_draft.timebox import TimeBox

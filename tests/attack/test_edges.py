@@ -14,8 +14,8 @@ from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.groups import group_by_occurrences
 from pytest_draft.attack.problem import equal_columns
-from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.search import Search
+from pytest_draft.attack.solve import reconstruct
 from pytest_draft.domain import Attribute, Domain, declared, infer
 from pytest_draft.errors import DataError, InfeasibleError, NotCoveredError
 from pytest_draft.timebox import TimeBox

@@ -15,8 +15,8 @@ from sklearn.tree import DecisionTreeClassifier
 from profiles import examples
 from pytest_draft.attack.counts.exact import propagate_bounds, solve_exactly
 from pytest_draft.attack.enumeration import build
-from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.search import Search
+from pytest_draft.attack.solve import reconstruct
 from pytest_draft.domain import declared, infer
 from pytest_draft.errors import OutOfTimeError
 from pytest_draft.timebox import TimeBox

@@ -17,9 +17,9 @@ from pytest_draft.artifact import Forest, read
 from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.informed.boxes import held_of
 from pytest_draft.attack.problem import Problem
-from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.refit import evidence_by_refitting
 from pytest_draft.attack.search import Search
+from pytest_draft.attack.solve import reconstruct
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import declared
 from pytest_draft.errors import InfeasibleError

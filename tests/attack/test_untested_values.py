@@ -14,8 +14,8 @@ from pytest_draft.artifact import read
 from pytest_draft.attack import node_choices as choosing
 from pytest_draft.attack import untested_values as module
 from pytest_draft.attack.enumeration import _only_bits, build
-from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.search import Search
+from pytest_draft.attack.solve import reconstruct
 from pytest_draft.attack.untested_values import Choices
 from pytest_draft.domain import declared
 from pytest_draft.knowledge import exchangeable_groups

@@ -15,8 +15,8 @@ from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.groups import group_by_occurrences
-from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.search import Search
+from pytest_draft.attack.solve import reconstruct
 from pytest_draft.audit.entropy import audit_entropy
 from pytest_draft.audit.structure import most_left, together
 from pytest_draft.data import training_data

@@ -11,8 +11,8 @@ import pytest
 from pytest_draft.artifact import occurrences
 from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.groups import group_by_occurrences
-from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.search import Search
+from pytest_draft.attack.solve import reconstruct
 from pytest_draft.domain import declared
 from pytest_draft.timebox import TimeBox
 

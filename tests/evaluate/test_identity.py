@@ -20,8 +20,8 @@ from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.evidence.noise import CountNoise
 from pytest_draft.attack.problem import Problem
-from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.search import Search
+from pytest_draft.attack.solve import reconstruct
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import infer
 from pytest_draft.evaluate.identity import entries_of, identify, identify_noisy, unlike

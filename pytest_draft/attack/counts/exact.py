@@ -175,8 +175,7 @@ def solve_exactly(
     *,
     alternatives: bool = False,
     n_samples: int = 0,
-    known: IntArray | None = None,
-    quick: bool = False,
+    mass: FloatArray | None = None,
 ) -> Solution:
     """Find a whole dataset with the smallest residual, near the relaxed one.
 
@@ -193,10 +192,8 @@ def solve_exactly(
         Whether other datasets that meet the equations are listed, to choose among them or to prove that there are none.
     n_samples : int
         How many others are drawn at random where they are not unique.
-    known : ndarray of int64, shape (n_candidates,), or None
-        A dataset that is known to meet all equations: nothing is searched for then, but others.
-    quick : bool
-        Whether to end after rounding, where there are so many groups that repairs anneal.
+    mass : ndarray of float64, shape (n_candidates,), or None
+        Expected rows of each candidate, for parts with many groups; others are relaxed from the prior.
 
     Raises
     ------
@@ -218,13 +215,11 @@ def solve_exactly(
         for part in _connected_parts(rest):
             columns = free[part]
             piece = _piece(rest, part, group[columns], left, (upper - lower)[columns], prior[columns])
-            if known is not None:
-                placed = known[columns] - lower[columns]
-                mass = placed.astype(np.float64)
-            else:
-                placed, mass = piece.solve(search, np.random.default_rng([search.seed, int(columns[0])]), quick=quick)
+            rng = np.random.default_rng([search.seed, int(columns[0])])
+            known = None if mass is None or piece.has_few_groups else mass[columns] - lower[columns]
+            placed, own = piece.solve(search, rng, known)
             rows[columns] += placed
-            expected[columns] += mass
+            expected[columns] += own
             others, complete = piece.others(placed, search) if alternatives else ([placed], False)
             parts.append(ExactDatasets(columns, tuple(lower[columns] + other for other in others), complete))
             pieces.append(piece)
@@ -234,9 +229,9 @@ def solve_exactly(
     with search.clock("sample"):
         for listed, piece in zip(parts, pieces, strict=True):
             box, columns = search.timebox.next(_PARAMETERS.sampling_effort / len(parts)), listed.columns
-            mass, rng = expected[columns] - lower[columns], np.random.default_rng([search.seed, int(columns[0]), 1])
-            for sample, own in zip(samples, piece.drawn(mass, len(samples), rng, box), strict=False):
-                sample[columns] = lower[columns] + own
+            own, rng = expected[columns] - lower[columns], np.random.default_rng([search.seed, int(columns[0]), 1])
+            for sample, other in zip(samples, piece.drawn(own, len(samples), rng, box), strict=False):
+                sample[columns] = lower[columns] + other
     return Solution(rows, expected, residual, lower, upper, tuple(parts), unique, tuple(samples))
 
 
@@ -282,12 +277,19 @@ class _Piece:
     room: IntArray
     prior: FloatArray
 
-    def solve(self, search: Search, rng: np.random.Generator, *, quick: bool = False) -> tuple[IntArray, FloatArray]:
+    @property
+    def has_few_groups(self) -> bool:
+        """Whether integer programs are easy, and draws hardly tell rows apart."""
+        return len(self.size) <= _PARAMETERS.most_groups_drawn
+
+    def solve(
+        self, search: Search, rng: np.random.Generator, mass: FloatArray | None = None
+    ) -> tuple[IntArray, FloatArray]:
         """Return whole rows and expected rows of each candidate."""
         with search.clock("relax"):
-            rows, mass = self._relax_and_round(search.timebox)
+            rows, mass = self._relax_and_round(search.timebox) if mass is None else self._rounded(mass)
         search.clock.note("residual", self.system.missed(rows))
-        if self.system.missed(rows) and not (quick and len(self.size) > _PARAMETERS.most_groups_drawn):
+        if self.system.missed(rows):
             with search.clock("repair"):
                 rows, mass = self._walked(rows, mass, search.timebox, rng)
                 search.clock.note("residual", self.system.missed(rows))
@@ -295,15 +297,20 @@ class _Piece:
                     rows = self._complete(rows, mass, search)
         return rows, mass
 
+    def _rounded(self, mass: FloatArray) -> tuple[IntArray, FloatArray]:
+        """Return whole rows near expected ones, and these as the groups' sizes have them."""
+        mass = np.maximum(mass, _PARAMETERS.least_mass)
+        mass = mass * (self.size / np.bincount(self.group, mass, minlength=len(self.size)))[self.group]
+        return rounded(mass, self.group, self.size), mass
+
     def _walked(
         self, rows: IntArray, mass: FloatArray, timebox: TimeBox, rng: np.random.Generator
     ) -> tuple[IntArray, FloatArray]:
         """Return a dataset with a smaller residual, and the expected rows."""
-        if len(self.size) <= _PARAMETERS.most_groups_drawn:  # integer programming does the rest
+        if self.has_few_groups:  # integer programming does the rest
             lower = local_search(self.system, rows, self.group, rng, timebox.next(_PARAMETERS.descent_effort))
             return min(rows, lower, key=self.system.missed), mass
-        columns = np.flatnonzero((mass > 0) | (rows > 0))
-        lower, mean = anneal(self.system, rows, columns, self.group, _heat(self.system), rng, timebox)
+        lower, mean = anneal(self.system, rows, mass, self.group, _heat(self.system), rng, timebox)
         return min(rows, lower, key=self.system.missed), mean
 
     def _relax_and_round(self, timebox: TimeBox) -> tuple[IntArray, FloatArray]:
@@ -373,7 +380,7 @@ class _Piece:
         drawn: then these programs are hard.
         """
         found: list[IntArray] = []
-        if len(self.size) > _PARAMETERS.most_groups_drawn:
+        if not self.has_few_groups:
             return found
         while len(found) < number and not timebox.over:
             noise = rng.gumbel(size=len(mass))

@@ -6,7 +6,6 @@ sweeps that cool down where there are many groups; mixed-integer programming and
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,8 +31,12 @@ class IntegerParameters:
     """Units of work of cooling, within `sweeps`."""
     sweeps: tuple[int, int] = (20, 1_000)
     """Fewest and most sweeps."""
-    cooling: float = 8.0
+    cooling: float = 50.0
     """The first temperature over the last one."""
+    negligible: float = 1e-7
+    """Where fewer rows are expected, none goes."""
+    powers: tuple[float, ...] = (1.0, 0.5, 0.25)
+    """Of what is expected, and of the first temperature, in each cooling: later ones go less far."""
     most_nodes: int = 100
     """Nodes of HiGHS's search tree at most: an end that does not depend on the clock."""
     seconds_per_coefficient: float = 2e-5
@@ -78,16 +81,25 @@ class Walk:
         Where rows can be, ascending; those of `rows` among them.
     group : ndarray of int64, shape (n_candidates,)
         Ascending.
+    log_odds : ndarray of float64, shape (n_columns,), or None
+        How likely each column is before, up to a constant; None for all alike.
     """
 
     def __init__(
-        self, system: System, rows: IntArray, columns: IntArray, group: IntArray, rng: np.random.Generator
+        self,
+        system: System,
+        rows: IntArray,
+        columns: IntArray,
+        group: IntArray,
+        rng: np.random.Generator,
+        log_odds: FloatArray | None = None,
     ) -> None:
         part = system.only(columns)
         self._pointer, self._equation = part.matrix.indptr.astype(np.int64), part.matrix.indices
         self._weight = part.matrix.data.astype(np.int64)
         self._residual = (part.matrix @ rows[columns] - part.observed).astype(np.int64)
         self._columns, self._size, self._rng = columns, len(rows), rng
+        self._log_odds = np.zeros(len(columns)) if log_odds is None else log_odds
         self._chosen = np.repeat(np.arange(len(columns)), rows[columns])
         own = group[columns]
         self._first = np.searchsorted(own, own[self._chosen], side="left")
@@ -114,6 +126,7 @@ class Walk:
                 self._pointer,
                 self._equation,
                 self._weight,
+                self._log_odds,
                 self._first,
                 self._last,
                 self._chosen,
@@ -138,6 +151,7 @@ def _sweep(
     pointer: IntArray,
     equation: Int32Array,
     weight: IntArray,
+    log_odds: FloatArray,
     first: IntArray,
     last: IntArray,
     chosen: IntArray,
@@ -166,16 +180,9 @@ def _sweep(
             if k == low or energy < least:
                 new, least = k, energy
         if temperature > 0:
-            total = 0.0
-            for k in range(high - low):
-                score[k] = math.exp((least - score[k]) / temperature)
-                total += score[k]
-            left = level[r] * total
-            for k in range(high - low):
-                left -= score[k]
-                if left < 0:
-                    new = low + k
-                    break
+            odds = log_odds[low:high] - score[: high - low] / temperature
+            chance = np.cumsum(np.exp(odds - odds.max()))
+            new = low + min(np.searchsorted(chance, level[r] * chance[-1], side="right"), high - low - 1)
         elif score[old - low] <= least:
             new = old
         moved += new != old
@@ -212,7 +219,7 @@ def local_search(
 def anneal(
     system: System,
     rows: IntArray,
-    columns: IntArray,
+    mass: FloatArray,
     group: IntArray,
     heat: float,
     rng: np.random.Generator,
@@ -223,8 +230,8 @@ def anneal(
     Parameters
     ----------
     rows : ndarray of int64, shape (n_candidates,)
-    columns : ndarray of int64, shape (n_columns,)
-        Where rows can be, ascending; those of `rows` among them.
+    mass : ndarray of float64, shape (n_candidates,)
+        Expected rows of each candidate; rows go nowhere else than where some are expected.
     group : ndarray of int64, shape (n_candidates,)
         Ascending.
     heat : float
@@ -233,24 +240,33 @@ def anneal(
     Returns
     -------
     rows : ndarray of int64, shape (n_candidates,)
-        The last dataset.
+        The one with the smallest residual.
     mean : ndarray of float64, shape (n_candidates,)
         Over the colder half of the sweeps: sums over groups are sharper than in any single dataset.
     """
-    walk = Walk(system, rows, columns, group, rng)
-    n_sweeps = int(np.clip(_PARAMETERS.annealing_effort / max(walk.sweep_units, 1e-9), *_PARAMETERS.sweeps))
-    total, counted = np.zeros(len(rows)), 0
+    columns = np.flatnonzero((mass > _PARAMETERS.negligible) | (rows > 0))
+    log_odds = np.log(np.maximum(mass[columns], _PARAMETERS.negligible))
+    best, least, total, counted = rows, system.missed(rows), np.zeros(len(rows)), 0
     with timebox.flag() as stop:
-        for i, temperature in enumerate(np.geomspace(heat, heat / _PARAMETERS.cooling, n_sweeps)):
-            if not timebox.allows(walk.sweep_units):
+        for power in _PARAMETERS.powers:
+            if not least:
                 break
-            timebox.spend(walk.sweep_units)
-            walk.sweep(float(temperature), stop)
-            if 2 * i >= n_sweeps:
-                total += walk.rows
-                counted += 1
-        walk.settle(timebox, stop)
-    return walk.rows, total / counted if counted else walk.rows.astype(np.float64)
+            walk = Walk(system, best, columns, group, rng, power * log_odds)
+            effort = _PARAMETERS.annealing_effort / len(_PARAMETERS.powers)
+            n_sweeps = int(np.clip(effort / max(walk.sweep_units, 1e-9), *_PARAMETERS.sweeps))
+            for i, temperature in enumerate(np.geomspace(heat * power, heat * power / _PARAMETERS.cooling, n_sweeps)):
+                if not timebox.allows(walk.sweep_units):
+                    break
+                timebox.spend(walk.sweep_units)
+                walk.sweep(float(temperature), stop)
+                if 2 * i >= n_sweeps:
+                    total += walk.rows
+                    counted += 1
+            walk.settle(timebox, stop)
+            found = system.missed(walk.rows)
+            if found < least:
+                best, least = walk.rows, found
+    return best, total / counted if counted else best.astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

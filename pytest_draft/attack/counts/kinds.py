@@ -1,21 +1,32 @@
 """Kinds of rows: the candidates of a `Problem` regardless of the row, their histogram, and each row's choice.
 
 A kind is a cell and a class. Where the occurrences tell rows apart, each row has candidates of its own, but they are
-of the same kinds; and whoever ignores the occurrences has the problem of an adversary who doesn't know them
-(`unordered`). What that problem's likelihood says of the histogram is where a search with occurrences begins.
+of the same kinds. What the leaves say of the kinds' histogram is where beliefs about rows begin.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from pytest_draft.arrays import FloatArray, Int32Array, IntArray
-from pytest_draft.attack.groups import Groups
 from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.redacted import redacted
+from pytest_draft.timebox import TimeBox
+
+_STEPS = 200
+"""Steps of the expectation maximisation."""
+
+_PRUNE_EVERY, _NEGLIGIBLE = 10, 1e-6
+"""After so many steps kinds are left out whose share is below that of the largest."""
+
+_LEAST = 1e-12
+"""Shares of a leaf are taken as at least so large before something is divided by them."""
+
+_SECONDS_PER_ENTRY = 4e-9
+"""Measured: an entry of a kind in a step."""
 
 
 @redacted
@@ -83,6 +94,48 @@ class Kinds(NamedTuple):
         """How many entries of candidates one look at every row's candidates adds up."""
         return float(((self.last - self.first) * (self.times > 0).sum(axis=1)).sum())
 
+    def of_each(self, of_candidate: FloatArray) -> FloatArray:
+        """Return what holds of the candidates of each kind, one for all others, as shares."""
+        found = np.zeros(len(self.entries))
+        found[self.of_candidate] = of_candidate
+        found /= found.sum()
+        return found
+
+    def likely(self, prior: FloatArray, timebox: TimeBox) -> FloatArray:
+        """Return the share of each kind that the leaves make likely, whichever rows these are.
+
+        Expectation maximisation of how many rows are at each leaf, which is about in proportion to its distinct rows,
+        and of its classes to their draws.
+
+        Parameters
+        ----------
+        prior : ndarray of float64, shape (n_kinds,)
+            Sums to 1.
+        """
+        leaf = np.arange(len(self.counts)) // self.n_classes
+        rows = self.distinct[leaf] * self.counts / np.maximum(np.bincount(leaf, self.counts)[leaf], 1)
+        first = self.start * self.n_classes
+        trees = [slice(low, high) for low, high in pairwise(first.tolist())]
+        kept, share = np.arange(len(prior)), prior
+        entries = np.ascontiguousarray(self.entries.T)
+        for step in range(_STEPS):
+            units = _SECONDS_PER_ENTRY * entries.size
+            if not timebox.allows(units):
+                break
+            timebox.spend(units)
+            ratio = np.zeros(len(share))
+            for entry, tree in zip(entries, trees, strict=True):
+                expected = np.bincount(entry - tree.start, share, minlength=tree.stop - tree.start)
+                ratio += (rows[tree] / np.maximum(expected, _LEAST))[entry - tree.start]
+            share = share * ratio
+            share /= share.sum()
+            if step % _PRUNE_EVERY == _PRUNE_EVERY - 1:
+                likely = np.flatnonzero(share > _NEGLIGIBLE * share.max())
+                kept, share, entries = kept[likely], share[likely], np.ascontiguousarray(entries[:, likely])
+        result = np.zeros(len(prior))
+        result[kept] = share
+        return result
+
     def residuals(self, chosen: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return by how much a dataset exceeds the counts and the distinct rows of each leaf.
 
@@ -100,43 +153,3 @@ class Kinds(NamedTuple):
     def missed(self, chosen: IntArray) -> int:
         """Return the residual of a dataset: the sum of absolute differences to what was observed."""
         return int(sum(np.abs(part).sum() for part in self.residuals(chosen)))
-
-    def histogram(self, chosen: IntArray) -> FloatArray:
-        """Return how many rows of each kind there are in a dataset, or in several."""
-        return np.bincount(self.of_candidate[chosen.ravel()], minlength=len(self.entries)).astype(np.float64)
-
-
-def unordered(problem: Problem) -> Problem:
-    """Return the problem of somebody who ignores the occurrences: what rows can be, and what was drawn.
-
-    Parameters
-    ----------
-    problem : Problem
-        Whose occurrences are known.
-
-    Returns
-    -------
-    Problem
-        With the same cells. Its groups are rows that agree in what is known of their values.
-    """
-    groups, values = problem.groups, problem.groups.values
-    n_trees, of_group = len(groups.weight), np.zeros(groups.n_groups, dtype=np.int64)
-    if values is not None:
-        distinct, of_group = np.unique(values.of_group, axis=0, return_inverse=True)
-        of_group, values = of_group.reshape(-1).astype(np.int64), replace(values, of_group=distinct)
-    size = np.bincount(of_group, groups.size).astype(np.int64)
-    together = Groups(
-        of_group[groups.of_row], size, np.ones((n_trees, len(size)), dtype=np.int64), values, draws_known=False
-    )
-    n_classes, n_cells = problem.n_classes, problem.cells.n_cells
-    triples = np.unique((of_group[problem.group] * n_classes + problem.label) * n_cells + problem.cell)
-    group_label, cell = np.divmod(triples, n_cells)
-    return replace(
-        problem,
-        groups=together,
-        group=group_label // n_classes,
-        cell=cell,
-        label=group_label % n_classes,
-        known=None,
-        start=None,
-    )

@@ -17,6 +17,7 @@ from numba import njit
 
 from pytest_draft.arrays import Flag, FloatArray, IntArray, Rows
 from pytest_draft.attack.counts.kinds import Kinds
+from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.search import Search
 from pytest_draft.timebox import TimeBox
 
@@ -34,8 +35,12 @@ class MessageParameters:
     """Most rounds of a run."""
     patience: int = 12
     """Rounds in a row without a better dataset after which it ends."""
-    sure: float = 0.05
-    """Share of the first variance below which rows are taken as determined."""
+    histogram_share: float = 0.2
+    """Share of the time for the histogram that messages begin with."""
+    prior_share: float = 0.1
+    """Share of the prior in it, so that no kind of row is impossible."""
+    share: float = 0.35
+    """Share of the time after which messages must have ended."""
     rich: float = 4.0
     """Least `Believed.richness` with which a dataset that meets all counts is taken as it is."""
     least_noise: float = 0.1
@@ -52,16 +57,19 @@ _PARAMETERS = MessageParameters()
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Believed:
-    """What was believed when the likeliest candidates fitted best."""
+    """What was believed of each row when the likeliest candidates fitted best."""
 
     chosen: IntArray
     """Shape (n_rows,). Each row's likeliest candidate."""
     missed: int
     """Their residual."""
-    spread: float
-    """The share that is left of the counts' variance at leaves and of their squared residual: small only where the
-    counts, and not chance, determine the rows.
-    """
+    belief: FloatArray
+    """Row by row, how likely each of its candidates is."""
+    candidate: IntArray
+    """The candidate that each belief is about."""
+    place: IntArray
+    """Shape (n_rows + 1,). Where the beliefs of each row begin."""
+    n_candidates: int
     richness: float
     """Information in the counts over the entropy of the rows, as if each count revealed something new."""
 
@@ -71,26 +79,43 @@ class Believed:
         return self.richness >= _PARAMETERS.rich
 
     @property
-    def sure(self) -> bool:
-        """Whether the counts determine nearly all rows."""
-        return self.spread <= _PARAMETERS.sure
+    def mass(self) -> FloatArray:
+        """Expected rows of each candidate, shape (n_candidates,)."""
+        return np.bincount(self.candidate, self.belief, minlength=self.n_candidates).astype(np.float64)
+
+    @property
+    def likeliest(self) -> IntArray:
+        """Rows of each candidate, shape (n_candidates,), where each row is its likeliest one."""
+        return np.bincount(self.chosen, minlength=self.n_candidates).astype(np.int64)
+
+    def drawn(self, rng: np.random.Generator) -> IntArray:
+        """Return the rows of each candidate, shape (n_candidates,), in a dataset whose rows are drawn one by one."""
+        ends = np.cumsum(self.belief)
+        before = np.concatenate([[0.0], ends])[self.place]
+        level = before[:-1] + rng.random(len(before) - 1) * np.diff(before)
+        at = np.clip(np.searchsorted(ends, level, side="right"), self.place[:-1], self.place[1:] - 1)
+        return np.bincount(self.candidate[at], minlength=self.n_candidates).astype(np.int64)
 
 
-def fits_memory(kinds: Kinds) -> bool:
-    """Return whether there is room for the messages of so many rows and leaves."""
-    return 8 * kinds.n_rows * len(kinds.counts) <= MAX_BYTES
-
-
-def believe(kinds: Kinds, share: FloatArray, search: Search, timebox: TimeBox) -> Believed | None:
-    """Run belief propagation, and return the best that it met; None where there was no time for a round.
+def believe(problem: Problem, prior: FloatArray, search: Search) -> Believed | None:
+    """Run belief propagation, and return the best that it met; None where there was no time or memory for a round.
 
     Parameters
     ----------
-    share : ndarray of float64, shape (n_kinds,)
-        How likely each kind is of a row before its occurrences are looked at. Positive.
+    problem : Problem
+        With distinct rows, and known occurrences that tell rows apart.
+    prior : ndarray of float64, shape (n_candidates,)
+        Positive.
     """
-    with timebox.flag() as stop:
-        return _believe(kinds, share, search, timebox, stop)
+    kinds, box = Kinds.of(problem), search.timebox.part(_PARAMETERS.share)
+    if 8 * kinds.n_rows * len(kinds.counts) > MAX_BYTES:
+        return None
+    with search.clock("histogram"):
+        of_kind = kinds.of_each(prior)
+        share = kinds.likely(of_kind, box.part(_PARAMETERS.histogram_share))
+        share = (1 - _PARAMETERS.prior_share) * share + _PARAMETERS.prior_share * of_kind
+    with search.clock("messages"), box.flag() as stop:
+        return _believe(kinds, np.maximum(share, 1e-12), search, box, stop)
 
 
 def _believe(kinds: Kinds, share: FloatArray, search: Search, timebox: TimeBox, stop: Flag) -> Believed | None:
@@ -135,15 +160,9 @@ class _Messages:
             + _PARAMETERS.seconds_per_message * kinds.seen / max(1, kinds.times.shape[1]) * shape[0] * shape[1]
         )
         self._pass(step=0.0, noise=0.0)
-        self._first = max(self._unexplained(), 1e-9)
         known = 0.5 * np.log1p(2 * np.pi * math.e * np.maximum(self._sums[1], 0)).sum()
         unknown = -(self._belief * np.log(np.maximum(self._belief, 1e-300))).sum()
         self._richness = float(known / max(unknown, 1e-9))
-
-    def _unexplained(self) -> float:
-        """Return the variance of the counts, as far as it is not explained, and what misses them squared."""
-        gap = self._kinds.counts - self._sums[0]
-        return float((gap * gap).mean() + np.maximum(self._sums[1], 0).mean())
 
     def round(self, step: float) -> None:
         """Bring every row up to date once, and then what is believed of the histogram."""
@@ -188,7 +207,15 @@ class _Messages:
         """Return what is believed now."""
         kinds = self._kinds
         chosen = _likeliest(self._belief, self._place, kinds.first)
-        return Believed(chosen, kinds.missed(chosen), self._unexplained() / self._first, self._richness)
+        return Believed(
+            chosen,
+            kinds.missed(chosen),
+            self._belief.copy(),
+            self._candidates(),
+            self._place,
+            len(kinds.of_candidate),
+            self._richness,
+        )
 
 
 def _likeliest(belief: FloatArray, place: IntArray, first: IntArray) -> IntArray:

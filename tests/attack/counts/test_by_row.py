@@ -8,16 +8,15 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
-from pytest_draft.artifact import occurrences, read
+from pytest_draft.artifact import read
 from pytest_draft.attack import enumeration
-from pytest_draft.attack.counts.kinds import Kinds, unordered
-from pytest_draft.attack.counts.placing import PlacingChain
+from pytest_draft.attack.counts.kinds import Kinds
+from pytest_draft.attack.counts.messages import believe
 from pytest_draft.attack.enumeration import build
-from pytest_draft.attack.groups import group_by_occurrences
 from pytest_draft.attack.large_domains.candidates import build_any
 from pytest_draft.attack.problem import Problem
-from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.search import Search
+from pytest_draft.attack.solve import reconstruct
 from pytest_draft.domain import infer
 from pytest_draft.examine.attack import WITHOUT_SEEDS
 from pytest_draft.examine.flow import examine
@@ -158,29 +157,38 @@ def test_a_search_that_effort_ends_is_the_same_with_any_number_of_threads(bagged
 
 
 @pytest.mark.nightly
-def test_kinds_miss_what_the_equations_miss_however_rows_move(bagged):
+def test_datasets_drawn_from_what_is_believed_have_each_row_once(bagged):
     forest, domain, _, _ = bagged(40, n_estimators=8, max_depth=3)
     problem = problem_of(forest, domain)
+    believed = believe(problem, np.ones(problem.n_candidates), search())
+    kinds, rng = Kinds.of(problem), np.random.default_rng(0)
+    for rows in (believed.likeliest, *(believed.drawn(rng) for _ in range(3))):
+        chosen = np.repeat(np.arange(problem.n_candidates), rows)
+        assert (problem.group[chosen] == np.sort(problem.groups.of_row)).all()
+        assert kinds.missed(chosen) == problem.system.missed(rows)
+    assert believed.missed == problem.system.missed(believed.likeliest)
+    np.testing.assert_allclose(np.bincount(problem.group, believed.mass), problem.groups.size)
+    many = np.mean([believed.drawn(rng) for _ in range(2_000)], axis=0)
+    np.testing.assert_allclose(many, believed.mass, atol=0.06)
+
+
+@pytest.mark.nightly
+def test_what_leaves_say_of_the_histogram_is_nearer_to_it_than_the_prior(bagged):
+    forest, domain, rows, answers = bagged(60, n_estimators=10, max_depth=4)
+    problem = problem_of(forest, domain)
     kinds = Kinds.of(problem)
-    chain = PlacingChain(kinds, np.ones(len(kinds.entries)), None, np.random.default_rng(0))
-    for temperature in (5.0, 1.0, 0.2):
-        chain.sweep(temperature, np.zeros(1, dtype=np.uint8))
-        rows = np.bincount(chain.chosen, minlength=problem.n_candidates)
-        group = np.sort(problem.groups.of_row)
-        assert (problem.group[chain.chosen] == group).all()
-        assert kinds.missed(chain.chosen) == problem.system.missed(rows)
-    assert kinds.missed(chain.best) == chain.missed_least
-    before = chain.chosen.copy()
-    chain.sweep(5.0, np.ones(1, dtype=np.uint8))
-    assert (chain.chosen == before).all()  # after a stop
+    cell = np.array([np.flatnonzero(fits)[0] for fits in _holds(problem, domain.indices(rows))])
+    number = answers * problem.cells.n_cells + cell
+    of_kind = np.unique(problem.label * problem.cells.n_cells + problem.cell)
+    truth = np.bincount(np.searchsorted(of_kind, number), minlength=len(of_kind)) / len(rows)
+    prior = np.full(len(of_kind), 1 / len(of_kind))
+    likely = kinds.likely(prior, TimeBox(60))
+    assert likely.sum() == pytest.approx(1)
+    assert np.abs(likely - truth).sum() < 0.7 * np.abs(prior - truth).sum()
+    np.testing.assert_array_equal(kinds.likely(prior, TimeBox(60, 1e-9)), prior)
 
 
-def test_who_ignores_the_occurrences_has_the_problem_of_who_does_not_know_them(bagged):
-    forest, domain, _, _ = bagged(40, n_estimators=8, max_depth=3)
-    ours, theirs = unordered(problem_of(forest, domain)), problem_of(forest, domain, "published")
-    assert ours.groups.n_groups == 1
-    assert not ours.groups.draws_known
-    for mine, other in zip(ours.counts, theirs.counts, strict=True):
-        np.testing.assert_array_equal(mine, other)
-    assert ours.n_candidates <= theirs.n_candidates
-    assert group_by_occurrences(occurrences(forest)).n_groups > 1
+def _holds(problem, values):
+    """Return which cells hold each row, shape (n_rows, n_cells)."""
+    places = values + problem.cells.offsets[:-1]
+    return problem.cells.allowed[:, places].all(axis=2).T

@@ -22,8 +22,9 @@ from pytest_draft.attack.counts.occupancy import LeafDraws
 from pytest_draft.attack.enumeration import build, gaps_of
 from pytest_draft.attack.groups import Groups
 from pytest_draft.attack.problem import Cells, Problem
-from pytest_draft.attack.reconstruct import draws_of, reconstruct
 from pytest_draft.attack.search import Search
+from pytest_draft.attack.solve import reconstruct
+from pytest_draft.attack.unknown_draws import draws_of
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import declared
 from pytest_draft.errors import OutOfTimeError

@@ -23,8 +23,8 @@ from pytest_draft.attack.large_domains.candidates import build_any
 from pytest_draft.attack.large_domains.domain_reduction import Reach
 from pytest_draft.attack.large_domains.regions import Regions
 from pytest_draft.attack.observations import observations
-from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.search import Search
+from pytest_draft.attack.solve import reconstruct
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain, declared
 from pytest_draft.errors import InfeasibleError, NotCoveredError, OutOfTimeError

@@ -11,8 +11,8 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from pytest_draft.attack.groups import KnownRows, group_by_occurrences, split_by_values
 from pytest_draft.attack.large_domains.candidates import build_any
 from pytest_draft.attack.numeric.enumerated import MOST_VECTORS, enumerate_states
-from pytest_draft.attack.reconstruct import reconstruct
 from pytest_draft.attack.search import Search
+from pytest_draft.attack.solve import reconstruct
 from pytest_draft.attack.states import states_of
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.facts.reconstruction import Reconstruction
