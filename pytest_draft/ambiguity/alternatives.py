@@ -131,7 +131,7 @@ def alternatives_to(
     }
     if among_rows:
         priors["other rows"] = row_kinds(states, state, labels, forest.n_classes, seed, seen)
-    values = StateValues(states, truth.fixed, truth.times, rows, forest, extremes)
+    values = StateValues.behind(truth, rows, forest, extremes, timebox)
     sampled = _sampled(truth, priors, values, moving, inside, seed, timebox)
     unchanged = float((inside.sum(axis=1) == state.shape[1]).mean())
     facts = facts_of(sampled, domain, rows, cell_bits(truth, moving, inside), unchanged, timebox)
@@ -182,17 +182,17 @@ def _sampled(
     """Return datasets with all their values, under each prior as many."""
     rngs = {name: np.random.default_rng([seed, 64, len(name)]) for name in priors}
     datasets, without = ({name: list[Rows]() for name in priors} for _ in range(2))
-    for place in range(kept(len(moving)) * len(priors)):
-        name = tuple(priors)[place % len(priors)]
-        state = truth.state.astype(np.int64)
-        alone = np.where(truth.fixed, state, priors[name].drawn(truth.states, rngs[name], np.arange(truth.n_rows)))
-        state[moving] = priors[name].drawn(truth.states, rngs[name], moving, inside)
-        rows = None if timebox.over else values.of(state, rngs[name], timebox)
-        guessed = values.of(alone, rngs[name], timebox, with_file=False)
-        if rows is None or guessed is None:
+    states = truth.states
+    for place in range(kept(len(moving))):
+        if timebox.over:
+            if place < LEAST_SAMPLES:
+                raise OutOfTimeError
             break
-        datasets[name].append(rows[moving])
-        without[name].append(guessed[moving])
-    if min(map(len, datasets.values())) < LEAST_SAMPLES:
-        raise OutOfTimeError
+        for name, prior in priors.items():
+            both = truth.state.astype(np.int64), truth.state.astype(np.int64)
+            with_file, alone = prior.drawn(states, rngs[name], moving, inside), prior.drawn(states, rngs[name], moving)
+            both[0][moving] = with_file
+            both[1][moving] = np.where(truth.fixed[moving], truth.state[moving], alone)
+            datasets[name].append(values.of(both[0], rngs[name])[moving])
+            without[name].append(values.of(both[1], rngs[name], with_file=False)[moving])
     return tuple(Sampled(name, tuple(datasets[name]), tuple(without[name]), moving) for name in priors)

@@ -83,11 +83,14 @@ class Population:
         for fold, log_share in enumerate(self.log_share):
             mine = np.flatnonzero(self.fold[rows] == fold)
             prior = np.exp(self.log_prior[fold])
-            left = np.ones((len(mine), prior.shape[1])) if inside is None else inside[mine].astype(np.float64)
-            log = log_share + sum(np.log(left[:, own] @ prior[:, own].T) for own in slices)
+            log = np.tile(log_share, (len(mine), 1))
+            left = None if inside is None else inside[mine].astype(np.float64)
+            if left is not None:
+                log += sum(np.log(left[:, own] @ prior[:, own].T) for own in slices)
             latent = _one_of_each(np.exp(log - log.max(axis=1, keepdims=True)), rng)
             for a, own in enumerate(slices):
-                state[mine, a] = _one_of_each(prior[latent, own] * left[:, own], rng)
+                weight = prior[latent, own]
+                state[mine, a] = _one_of_each(weight if left is None else weight * left[:, own], rng)
         return state
 
 

@@ -17,8 +17,8 @@ from pytest_draft.ambiguity.bits import cell_bits, open_states
 from pytest_draft.ambiguity.bounds import kept
 from pytest_draft.ambiguity.explained import ExplainedRows, explained
 from pytest_draft.ambiguity.population import fitted, row_kinds, uniform
-from pytest_draft.ambiguity.values import StateValues
 from pytest_draft.artifact import occurrences
+from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.numeric.dataset import fill
 from pytest_draft.attack.numeric.energy import missed
 from pytest_draft.attack.numeric.states import states_of
@@ -61,14 +61,13 @@ def numeric() -> tuple[np.ndarray, np.ndarray, Domain]:
     return rows, labels[chosen], Domain(names, attributes, "wine")
 
 
-def truth_of(model, rows, labels, domain, **known) -> tuple[ExplainedRows, StateValues, object]:
+def truth_of(model, rows, labels, domain) -> tuple[ExplainedRows, Forest]:
     forest = through_file(model.fit(rows, labels))
     is_class = forest.classes is not None
-    made = explained(
-        forest, domain, rows, labels if is_class else np.zeros(len(rows), np.int64), occurrences(forest), **known
-    )
+    labels = labels if is_class else np.zeros(len(rows), np.int64)
+    made = explained(forest, domain, rows, labels, occurrences(forest))
     assert made is not None
-    return made, StateValues(made.states, made.fixed, made.times, rows, forest, None), forest
+    return made, forest
 
 
 MODELS = {
@@ -83,7 +82,7 @@ MODELS = {
 @pytest.mark.parametrize("columns", [discrete, numeric])
 def test_every_sample_explains_every_observation_and_some_rows_are_others(kind, columns):
     rows, labels, domain = columns()
-    truth, _, forest = truth_of(MODELS[kind](), rows, labels, domain)
+    truth, forest = truth_of(MODELS[kind](), rows, labels, domain)
     assert truth.unexplained == 0
     found = alternatives_to(forest, domain, rows, labels, occurrences(forest), 0, BOX, unknown=np.arange(len(rows)))
     assert found.facts.samples == kept(len(rows))
@@ -107,7 +106,7 @@ def truth_explains(truth: ExplainedRows, sample: np.ndarray) -> bool:
 
 def test_whatever_the_adversary_knows_stays_as_it_is():
     rows, labels, domain = discrete()
-    _, _, forest = truth_of(MODELS["all rows"](), rows, labels, domain)
+    _, forest = truth_of(MODELS["all rows"](), rows, labels, domain)
     unknown = np.arange(9, 40)
     given = forest, domain, rows, labels, occurrences(forest), 0, BOX
     for one in alternatives_to(*given, unknown=unknown, known=(1,)).sampled:
@@ -119,7 +118,7 @@ def test_whatever_the_adversary_knows_stays_as_it_is():
 def test_a_regressors_rows_stay_in_their_leaves():
     rows, _, domain = discrete()
     model = RandomForestRegressor(5, max_depth=2, random_state=0)
-    truth, _, forest = truth_of(model, rows, rows @ np.arange(7), domain)
+    truth, forest = truth_of(model, rows, rows @ np.arange(7), domain)
     given = forest, domain, rows, np.zeros(len(rows), np.int64), occurrences(forest)
     (sample, *_) = alternatives_to(*given, 0, BOX, unknown=np.arange(len(rows))).sampled[0].datasets
     data = truth.dataset(0)
@@ -135,7 +134,7 @@ def test_of_many_rows_neighbourhoods_are_drawn_anew(monkeypatch):
     monkeypatch.setattr(alternatives, "MOST_MOVING", 20)
     monkeypatch.setattr(alternatives, "NEIGHBOURHOOD", 10)
     rows, labels, domain = discrete()
-    _, _, forest = truth_of(MODELS["all rows"](), rows, labels, domain)
+    _, forest = truth_of(MODELS["all rows"](), rows, labels, domain)
     found = alternatives_to(forest, domain, rows, labels, occurrences(forest), 0, BOX, unknown=np.arange(len(rows)))
     for one in found.sampled:
         assert 10 <= len(one.rows) <= 20
@@ -151,7 +150,7 @@ def test_rows_that_do_not_explain_the_file_are_no_truth():
 @pytest.mark.parametrize("name", ["population", "uniform", "other rows"])
 def test_rows_are_drawn_within_boxes_as_often_as_the_prior_has_them_there(name):
     rows, labels, domain = discrete()
-    truth, _, _ = truth_of(MODELS["all rows"](), rows, labels, domain)
+    truth, _ = truth_of(MODELS["all rows"](), rows, labels, domain)
     states, state = truth.states, truth.state.astype(np.int64)
     prior = {
         "population": fitted(states, state, 0),
@@ -271,7 +270,7 @@ def with_gaps() -> tuple[np.ndarray, np.ndarray, Domain]:
 @pytest.mark.parametrize("table", [discrete, numeric, with_gaps])
 @pytest.mark.parametrize("name", ["bagging", "all rows"])
 def test_the_states_in_a_box_are_those_that_change_no_leaf_and_no_bound(table, name):
-    truth, _, _ = truth_of(MODELS[name](), *table())
+    truth, _ = truth_of(MODELS[name](), *table())
     alone = np.arange(truth.n_rows)
 
     for k in alone[::7]:
@@ -287,5 +286,5 @@ def test_the_states_in_a_box_are_those_that_change_no_leaf_and_no_bound(table, n
 
 
 def test_nothing_follows_after_a_stop():
-    truth, _, _ = truth_of(MODELS["bagging"](), *discrete())
+    truth, _ = truth_of(MODELS["bagging"](), *discrete())
     assert open_states(truth, np.arange(truth.n_rows), STOP) is None
