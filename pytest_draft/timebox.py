@@ -208,18 +208,11 @@ class TimeBox:
         return self.meter.by_clock or self.clock_ended
 
     @contextmanager
-    def flag(self, flag: Flag | None = None) -> Iterator[Flag]:
-        """Yield a flag for compiled code, 0 until the wall clock ends the box.
+    def flag(self) -> Iterator[Flag]:
+        """Yield a flag for compiled code, 0 until the wall clock ends the box."""
+        import numpy as np
 
-        Parameters
-        ----------
-        flag : ndarray of uint8, shape (1,), or None
-            One that somebody else can raise, too.
-        """
-        if flag is None:
-            import numpy as np
-
-            flag = np.zeros(1, dtype=np.uint8)
+        flag: Flag = np.zeros(1, dtype=np.uint8)
         if self.remaining <= 0.0:
             flag[0] = 1
         _WATCH.add(self, flag)

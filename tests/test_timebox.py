@@ -108,12 +108,10 @@ def test_a_flag_stays_down_while_the_clock_stands_still():
         assert raised(flag)
 
 
-def test_a_flag_of_a_box_that_has_ended_is_up_from_the_start_and_one_can_be_shared():
+def test_a_flag_of_a_box_that_has_ended_is_up_from_the_start():
     now = [11.0]
     with TimeBox(10.0, clock=lambda: now[0], start=0.0).flag() as flag:
         assert flag[0]
-        with TimeBox(1e9).flag(flag) as same:
-            assert same is flag
 
 
 def test_however_long_a_step_may_take_it_begins_while_there_is_time():

@@ -91,6 +91,41 @@ def _counted_by(forest: Forest, rows: Rows, labels: IntArray, timebox: TimeBox |
     return _counted(forest, [leaves.sum(axis=1) for leaves in by_kind], len(rows))
 
 
+def in_all_trees(forest: Forest, domain: Domain, rows: Rows, labels: IntArray, timebox: TimeBox) -> Forest | None:
+    """Return a classifier's forest with the counts of all rows in all trees, whichever were drawn for which.
+
+    Thresholds on numeric columns only mark gaps (`thresholds_only_mark_gaps`).
+
+    Parameters
+    ----------
+    forest : Forest
+        With `Answers`, or with counts of draws that nobody knows.
+    rows : ndarray of float32, shape (n_rows, n_columns)
+    labels : ndarray of int64, shape (n_rows,)
+    timebox : TimeBox
+        Looked at before each tree.
+
+    Returns
+    -------
+    Forest or None
+        None where a leaf says something of a class, or of any rows, of which no row is there.
+
+    Raises
+    ------
+    OutOfTimeError
+    """
+    at_leaves = _at_leaves(forest, np.ascontiguousarray(rows.T), labels, forest.n_classes, timebox)
+    for counts, tree in zip(at_leaves, forest.trees, strict=True):
+        if ((tree.value[tree.leaves] > 0) & (counts == 0)).any() or not counts.sum(axis=1).all():
+            return None
+    nodes, numeric = (
+        ForestNodes.of(forest.trees),
+        [one.columns[0] for one in domain.attributes if one.kind == "numeric"],
+    )
+    gaps = _by_column(nodes, np.isfinite(nodes.threshold) & np.isin(nodes.feature, numeric))
+    return replace(_counted(forest, at_leaves, len(rows)), gaps=gaps, moved=bool(gaps))
+
+
 OTHER_ROWS = "the given rows do not explain its leaves and thresholds, or there are too few of them"
 
 _RANDOM = (

@@ -13,10 +13,11 @@ once is as likely as the population makes it on average. What is taken off goes 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
-from pytest_draft.arrays import FloatArray, IntArray
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.attack.states import States
 
 
@@ -46,6 +47,9 @@ class PopulationParameters:
 
 _PARAMETERS = PopulationParameters()
 
+_LEAST = 1e-9
+"""Of one row: what is left at least of a vector that is seen, so that each row has a kind in its box."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Population:
@@ -62,20 +66,39 @@ class Population:
         n_folds, n_classes = self.log_share.shape
         return f"Population({n_folds} folds of {n_classes} latent classes)"
 
-    def drawn(self, states: States, rng: np.random.Generator) -> IntArray:
-        """Return states of rows that are drawn without a file, shape (n_rows, n_attributes)."""
-        start = np.concatenate([[0], np.cumsum(states.n_states)])
-        state = np.empty((len(self.fold), len(start) - 1), dtype=np.int64)
-        for fold in range(len(self.log_share)):
-            rows = np.flatnonzero(self.fold == fold)
-            share = np.exp(self.log_share[fold] - np.logaddexp.reduce(self.log_share[fold]))
-            latent = rng.choice(len(share), len(rows), p=share)
-            for a in range(len(start) - 1):
-                prior = np.exp(self.log_prior[fold][:, start[a] : start[a + 1]])
-                below = np.cumsum(prior / prior.sum(axis=1, keepdims=True), axis=1)
-                level = rng.random(len(rows)) * below[latent, -1]
-                state[rows, a] = (below[latent] <= level[:, None]).sum(axis=1)
+    def drawn(
+        self, states: States, rng: np.random.Generator, rows: IntArray, inside: BoolArray | None = None
+    ) -> IntArray:
+        """Return states that are drawn for some rows, shape (n_drawn, n_attributes).
+
+        Parameters
+        ----------
+        rows : ndarray of int64, shape (n_drawn,)
+            Their positions.
+        inside : ndarray of bool, shape (n_drawn, n_states of all attributes), or None
+            Which states each of them can have; None for all.
+        """
+        slices = [slice(*ends) for ends in pairwise(np.concatenate([[0], np.cumsum(states.n_states)]).tolist())]
+        state = np.empty((len(rows), len(slices)), dtype=np.int64)
+        for fold, log_share in enumerate(self.log_share):
+            mine = np.flatnonzero(self.fold[rows] == fold)
+            prior = np.exp(self.log_prior[fold])
+            log = np.tile(log_share, (len(mine), 1))
+            left = None if inside is None else inside[mine].astype(np.float64)
+            if left is not None:
+                log += sum(np.log(left[:, own] @ prior[:, own].T) for own in slices)
+            latent = _one_of_each(np.exp(log - log.max(axis=1, keepdims=True)), rng)
+            for a, own in enumerate(slices):
+                weight = prior[latent, own]
+                state[mine, a] = _one_of_each(weight if left is None else weight * left[:, own], rng)
         return state
+
+
+def _one_of_each(weight: FloatArray, rng: np.random.Generator) -> IntArray:
+    """Return for each row of weights one place that is drawn in proportion to them."""
+    below = np.cumsum(weight, axis=1)
+    drawn: IntArray = (below <= rng.random((len(weight), 1)) * below[:, -1:]).sum(axis=1)
+    return drawn
 
 
 def uniform(states: States, n_rows: int) -> Population:
@@ -121,14 +144,24 @@ class RowKinds:
     """Shape (n_kinds, n_attributes)."""
     log_prior: FloatArray
     """Shape (n_kinds, n_classes). Log-probability of each with each label."""
+    label: IntArray
+    """Shape (n_rows,). Of the training rows."""
 
     def __repr__(self) -> str:
         return f"RowKinds({len(self.state):,} kinds of rows, not shown)"
 
-    def drawn(self, n_rows: int, rng: np.random.Generator) -> IntArray:
-        """Return states of rows that are drawn without a file, shape (n_rows, n_attributes)."""
-        share = np.exp(self.log_prior).sum(axis=1)
-        return self.state[rng.choice(len(share), n_rows, p=share / share.sum())]
+    def drawn(
+        self, states: States, rng: np.random.Generator, rows: IntArray, inside: BoolArray | None = None
+    ) -> IntArray:
+        """Return states that are drawn for some rows, as `Population.drawn`; with `inside`, those of their labels."""
+        weight = np.exp(self.log_prior)
+        if inside is None:
+            return self.state[rng.choice(len(weight), len(rows), p=weight.sum(axis=1) / weight.sum())]
+        at = self.state + np.concatenate([[0], np.cumsum(states.n_states)[:-1]])
+        weight = weight[:, self.label[rows]].T
+        for place in at.T:
+            weight = weight * inside[:, place]
+        return self.state[_one_of_each(weight, rng)]
 
 
 def row_kinds(
@@ -159,7 +192,7 @@ def row_kinds(
     # What is taken off what was seen, by Good and Turing's estimate, goes to vectors as often as they were drawn.
     once, twice = int((n_seen == 1).sum()), int((n_seen == 2).sum())
     off = once / max(once + 2 * twice, 1)
-    weight = np.maximum(n_seen - off, 0.0) / len(known)
+    weight = np.maximum(n_seen - off, _LEAST) / len(known)
     weight += off * (n_seen > 0).sum() / len(known) * n_drawn_as / n_drawn
     # A vector's labels are those that it was seen with; the mixtures count as one more row of it.
     labelled = np.zeros((len(vector), n_classes))
@@ -167,8 +200,7 @@ def row_kinds(
     unlabelled = n_seen - labelled.sum(axis=1)
     of_label = _label_chances(states, mixtures, share, vector)
     split = (labelled + (unlabelled + 1)[:, None] * of_label) / (n_seen + 1)[:, None]
-    likely = weight > 0
-    return RowKinds(vector[likely], np.log(np.maximum(weight[:, None] * split, 1e-300))[likely])
+    return RowKinds(vector, np.log(np.maximum(weight[:, None] * split, 1e-300)), label)
 
 
 def _mixture_of_each_class(
@@ -198,7 +230,7 @@ def _drawn_rows(
     for c, (log_share, log_prior) in enumerate(mixtures):
         places = np.flatnonzero(of_draw == c)
         alone = Population(log_share[None], log_prior[None], np.zeros(len(places), dtype=np.int64))
-        drawn[places] = alone.drawn(states, rng)
+        drawn[places] = alone.drawn(states, rng, np.arange(len(places)))
     return drawn
 
 

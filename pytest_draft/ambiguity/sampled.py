@@ -14,9 +14,6 @@ from pytest_draft.facts.ambiguity import Ambiguity, Attacker, Ideal, Prior
 from pytest_draft.matching import Weights, encoded_weights, gaps, matched_distance, row_identities
 from pytest_draft.timebox import TimeBox
 
-MIXED = 1.1
-"""A chain has forgotten where it began where its distance to the truth has grown by no more in its second half."""
-
 _SAME_RANK = 0.01
 """Ranks that an exact value can be off, as in `pytest_draft.evaluate.numeric`."""
 
@@ -120,14 +117,10 @@ def facts_of(
     bits : float
         As `Ambiguity.bits`.
     unchanged : float
-        Share of the rows that no move has changed.
+        As `Ambiguity.unchanged_rows`.
     """
-    population, weights = sampled[0], encoded_weights(domain)
-    # The last one, and halfway: where the distance to the truth still grows, the samples lie too near to it.
-    last, half = (
-        matched_distance(rows[population.rows], population.datasets[place], weights, timebox).upper
-        for place in (0, len(population.datasets) // 2)
-    )
+    population = sampled[0]
+    distance = matched_distance(rows[population.rows], population.datasets[0], encoded_weights(domain), timebox).upper
     (identity,) = row_identities(rows)
     unique = np.bincount(identity)[identity] == 1
     return Ambiguity(
@@ -135,9 +128,8 @@ def facts_of(
         samples=min(len(one.datasets) for one in sampled),
         unchanged_rows=unchanged,
         bits=bits,
-        distance=last,
+        distance=distance,
         shared_unique_rows=shared_rows(sampled, unique, rows),
-        mixed=last <= MIXED * half,
     )
 
 

@@ -1,7 +1,8 @@
 """Whole rows from sampled states: a value for every column, encoded as the domain says.
 
 Trees do not tell the values of a state apart, so each is drawn as the population has them, between the bounds that
-follow from all midpoints and decoded extremes, given the leaves (`pytest_draft.attack.numeric.midpoints`).
+follow from all midpoints and decoded extremes, given the leaves (`pytest_draft.attack.numeric.midpoints`). Rows stay in
+their leaves, so these bounds are the same for all datasets.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray, Rows
+from pytest_draft.ambiguity.explained import ExplainedRows
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.descent import descend
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.numeric.midpoints import ABSENT, propagate_thresholds
 from pytest_draft.attack.states import States
+from pytest_draft.errors import OutOfTimeError
 from pytest_draft.timebox import TimeBox
 
 
@@ -26,85 +29,66 @@ class StateValues:
     states: States
     fixed: BoolArray
     """Shape (n_rows, n_attributes). What the adversary knows."""
-    times: Int32Array | None
-    """Shape (n_trees, n_rows). How often each tree saw each row; None where nobody knows it, and midpoints are not
-    heeded.
-    """
     rows: Rows
     """Shape (n_rows, n_columns). The true ones: what the population has, and what rows keep that the adversary knows.
     """
-    forest: Forest
-    extremes: Extremes | None
+    lower: FloatArray
+    upper: FloatArray
+    """`lower` and `upper`, shape (n_rows, n_columns): what follows of each row's values from all midpoints."""
+
+    @classmethod
+    def behind(
+        cls, truth: ExplainedRows, rows: Rows, forest: Forest, extremes: Extremes | None, timebox: TimeBox
+    ) -> StateValues:
+        """Find out what midpoints tell of rows that stay in their leaves, once for all datasets.
+
+        Raises
+        ------
+        OutOfTimeError
+            Where not all midpoints were heeded: values would be too far apart.
+        """
+        columns, numeric = np.ascontiguousarray(rows.T), any(one.kind == "numeric" for one in truth.domain.attributes)
+        lower, upper = np.full(rows.shape, -np.inf), np.full(rows.shape, np.inf)
+        if numeric:
+            leaves = [
+                np.where(seen > 0, descend(tree, columns), ABSENT)
+                for seen, tree in zip(truth.times, forest.trees, strict=True)
+            ]
+            found = propagate_thresholds(forest, truth.domain, np.stack(leaves), timebox, extremes=extremes)
+            if not found.complete:
+                raise OutOfTimeError
+            sound = np.setdiff1d(np.arange(rows.shape[1]), list(found.contradictory))
+            lower[:, sound], upper[:, sound] = found.lower[:, sound], found.upper[:, sound]
+        return cls(truth.states, truth.fixed, rows, lower, upper)
 
     def __repr__(self) -> str:
         return f"StateValues({len(self.rows)} rows, not shown)"
 
-    def of(self, state: IntArray, rng: np.random.Generator, timebox: TimeBox, *, with_file: bool = True) -> Rows | None:
-        """Return values drawn for the states of all rows.
+    def of(self, state: IntArray, rng: np.random.Generator, *, with_file: bool = True) -> Rows:
+        """Return values drawn for the states of all rows, shape (n_rows, n_columns).
 
         Parameters
         ----------
         state : ndarray of int, shape (n_rows, n_attributes)
-        timebox : TimeBox
-            Of the bounds from midpoints.
         with_file : bool
             Whether the file's midpoints narrow the values.
-
-        Returns
-        -------
-        ndarray of float32, shape (n_rows, n_columns), or None
-            None where the time was out before all midpoints were heeded: values would be too far apart.
         """
         states, rows = self.states, np.empty_like(self.rows)
-        numeric = []
         for a, attribute in enumerate(states.domain.attributes):
-            own = state[:, a].astype(np.int64)
-            columns = list(attribute.columns)
+            own, columns = state[:, a].astype(np.int64), list(attribute.columns)
             if attribute.kind == "one-hot":
                 rows[:, columns] = attribute.encoded(own)
-            elif attribute.kind == "numeric":
-                numeric.append((a, columns[0]))
-            else:
+            elif attribute.kind != "numeric":
                 rows[:, columns[0]] = states.middle[a][own]
-        for a, column in numeric:
-            own = state[:, a].astype(np.int64)
-            rows[:, column] = self._between(column, states.low[a][own], states.high[a][own], rng)
-        if numeric and with_file and self.times is not None:
-            narrowed = self._narrowed(rows, state, self.times, numeric, rng, timebox)
-            if not narrowed:
-                return None
-        known = self.fixed
-        if known.any():
-            for a, attribute in enumerate(states.domain.attributes):
-                for column in attribute.columns:
-                    rows[known[:, a], column] = self.rows[known[:, a], column]
+            else:
+                (column,), low, high = columns, states.low[a][own], states.high[a][own]
+                if with_file:
+                    least, most = np.maximum(low, self.lower[:, column]), np.minimum(high, self.upper[:, column])
+                    fits = least <= most
+                    low, high = np.where(fits, least, low), np.where(fits, most, high)
+                rows[:, column] = self._between(column, low, high, rng)
+            rows[:, columns] = np.where(self.fixed[:, [a]], self.rows[:, columns], rows[:, columns])
         return rows
-
-    def _narrowed(
-        self,
-        rows: Rows,
-        state: IntArray,
-        times: Int32Array,
-        numeric: list[tuple[int, int]],
-        rng: np.random.Generator,
-        timebox: TimeBox,
-    ) -> bool:
-        """Draw, in place, the values again that midpoints narrow further; say whether there was time for all."""
-        states = self.states
-        columns = np.ascontiguousarray(rows.T)
-        leaves = np.stack(
-            [np.where(times[t] > 0, descend(tree, columns), ABSENT) for t, tree in enumerate(self.forest.trees)]
-        )
-        found = propagate_thresholds(self.forest, states.domain, leaves, timebox, extremes=self.extremes)
-        for a, column in numeric:
-            if column in found.contradictory:
-                continue
-            own = state[:, a].astype(np.int64)
-            low = np.maximum(states.low[a][own], found.lower[:, column])
-            high = np.minimum(states.high[a][own], found.upper[:, column])
-            fits = (low <= high) & ((low > states.low[a][own]) | (high < states.high[a][own]))
-            rows[fits, column] = self._between(column, low[fits], high[fits], rng)
-        return found.complete
 
     def _between(self, column: int, low: FloatArray, high: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Return values between bounds, missing ones where these are, drawn as the column's own are spread."""

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
-from pytest_draft.ambiguity.bits_of_counts import cell_bits
+from pytest_draft.ambiguity.bits import cell_bits, open_states
 from pytest_draft.ambiguity.explained import explained
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
@@ -537,10 +537,10 @@ def _bits(
         truth = replace(truth, fixed=truth.fixed | of_attribute)
         between = _bits_between_gaps(held, everyone.rows, stay)
     with timebox.flag() as stop:
-        bits = cell_bits(truth, held.rows, stop)
-    if bits is None:
+        inside = open_states(truth, held.rows, stop)
+    if inside is None:
         return between or None, False
-    return max(between, bits), True
+    return max(between, cell_bits(truth, held.rows, inside)), True
 
 
 def _bits_between_gaps(held: Held, rows: Rows, stay: BoolArray) -> float:

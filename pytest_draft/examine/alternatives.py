@@ -1,9 +1,9 @@
-"""Bounds of how close anybody could get, searched for beside an attack.
+"""Bounds of how close anybody could get, beside an attack.
 
-First what somebody gets who knows all other rows, which takes no search (`KnownOthers`). Then, where that leaves
-anything open, the search for other datasets begins together with the attack, and neither sees anything of the other
-(`Alternatives`). Both look at somebody who knows the occurrences where the file reveals them: whoever knows less gets
-no closer. That the file determines rows is said of nobody else.
+First what somebody gets who knows all other rows (`KnownOthers`), then, once the attack has ended and left anything
+open, other datasets that explain the file (`Alternatives`). Neither the attack nor these see anything of the other.
+Both look at somebody who knows the occurrences where the file reveals them: whoever knows less gets no closer. That the
+file determines rows is said of nobody else.
 """
 
 from __future__ import annotations
@@ -11,12 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from types import TracebackType
 
 import numpy as np
 
-from pytest_draft.ambiguity import behind_counts, behind_outputs
-from pytest_draft.ambiguity.alternatives import Alternatives, AlternativesSearch
+from pytest_draft.ambiguity.alternatives import Alternatives, alternatives_to
 from pytest_draft.ambiguity.counted import OTHER_ROWS, also_moved, counted_by, seen_by_all
 from pytest_draft.arrays import IntArray
 from pytest_draft.artifact.forest.observations import Answers, BoostedSums
@@ -44,7 +42,7 @@ MOST_ENTRIES = 40_000_000
 
 
 class SideSearches:
-    """What runs beside the attack of one examination, and ends with it.
+    """What is found out beside the attack of one examination.
 
     Parameters
     ----------
@@ -64,17 +62,7 @@ class SideSearches:
         self.inputs, self._record, self._enough = inputs, record, enough
         self.known_others: KnownOthers | None = None
         self.explained = False
-        self._box = record.limits.box(ALTERNATIVES_SHARE)
-        self._search: AlternativesSearch | None = None
-
-    def __enter__(self) -> SideSearches:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._search is not None:
-            self._search.end()
+        self._attack: Attack | None = None
 
     def look(self, extremes: Extremes | None = None) -> None:
         """Find out what somebody gets who knows all other rows, where the file reveals that.
@@ -201,64 +189,47 @@ class SideSearches:
         return None
 
     def begin(self, attack: Attack) -> None:
-        """Begin the search for other datasets, where there is anything to look for."""
-        inputs, data = self.inputs, self.inputs.data
-        forest = inputs.forest
-        if data is None or forest.observation.released or self._informed or self._box.over or self._search is not None:
-            return
-        said = forest.observation  # what explains counts need not explain sums, nor which child has more rows
-        if isinstance(said, BoostedSums) or (isinstance(said, Answers) and said.more_left):
-            return
-        others = None if inputs.holdout is None else inputs.holdout.rows
-        times = self._times()
-        if times is None:
-            if forest.n_trees * data.n_rows <= MOST_ENTRIES:
-                with suppress(NotCoveredError, DataError):  # such as rows that a domain file excludes
-                    self._search = behind_outputs.search(
-                        forest,
-                        inputs.domain,
-                        data.rows,
-                        data.labels,
-                        inputs.case.seed,
-                        self._box,
-                        unknown=self._unknown,
-                        known=self._known,
-                        others=others,
-                    )
-            return
-        if times.shape[1] != data.n_rows or times.size > MOST_ENTRIES:
-            return
-        self._search = behind_counts.search(
-            forest,
-            inputs.domain,
-            data.rows,
-            data.labels,
-            times,
-            inputs.case.seed,
-            self._box,
-            unknown=self._unknown,
-            known=self._known,
-            extremes=attack.extremes,
-            others=others,
-        )
+        """Ask for other datasets once an attack has ended."""
+        self._attack = attack
 
     def alternatives(self, data: TrainingData, reconstruction: Reconstruction) -> Alternatives | None:
-        """Wait for the other datasets; None where there are none, or nothing is left to know."""
-        if self._search is None or reconstruction.rows is None:
+        """Return other datasets, where they were asked for; None where there are none, or nothing is left to know."""
+        inputs, forest = self.inputs, self.inputs.forest
+        said = forest.observation  # what explains counts need not explain sums, nor which child has more rows
+        if isinstance(said, BoostedSums) or (isinstance(said, Answers) and said.more_left):
             return None
-        knowledge = self.inputs.knowledge
+        if self._attack is None or reconstruction.rows is None or said.released or self._informed:
+            return None
+        knowledge, times = inputs.knowledge, self._times()
         truth = data.rows if knowledge is None else data.rows[knowledge.unknown]
         if not len(unmatched(*row_identities(truth, reconstruction.rows))[0]):  # all rows are rebuilt
-            self._search.end()
             return None
-        with self._record.clock("alternatives"):
-            found = self._search.result()
-        self._record.limits.note_clock(self._box, "search for other datasets")
-        if found is None and self._search.explained:
-            self._record.fall_short(
-                f"the time ran out before it was known how close any attacker could get: {self._record.limits.longer}"
-            )
-        return found
+        if forest.n_trees * data.n_rows > MOST_ENTRIES or (times is not None and times.shape[1] != data.n_rows):
+            return None
+        box = self._record.limits.within(ALTERNATIVES_SHARE)
+        try:
+            with self._record.clock("alternatives"):
+                return alternatives_to(
+                    forest,
+                    inputs.domain,
+                    data.rows,
+                    data.labels,
+                    times,
+                    inputs.case.seed,
+                    box,
+                    unknown=self._unknown,
+                    known=self._known,
+                    extremes=self._attack.extremes,
+                    others=None if inputs.holdout is None else inputs.holdout.rows,
+                )
+        except (NotCoveredError, DataError):  # such as rows that a domain file excludes
+            return None
+        except OutOfTimeError:
+            longer = self._record.limits.longer
+            self._record.fall_short(f"the time ran out before it was known how close any attacker could get: {longer}")
+            return None
+        finally:
+            self._record.limits.note_clock(box, "search for other datasets")
 
 
 def _labelled(inputs: Inputs) -> KnownRows | None:

@@ -120,8 +120,7 @@ def _together(
 
         def judged(inputs: Inputs = inputs, one: FlowRecord = one, predictor: str | None = predictor) -> Inputs:
             note_label_told(inputs, one, predictor)
-            with SideSearches(inputs, one) as side_searches:
-                side_searches.look()
+            SideSearches(inputs, one).look()
             raise NotCoveredError("no attack is run on these people by themselves")
 
         known, _ = _examined(judged, one, enough)
@@ -156,8 +155,7 @@ def _examined(
             record.status("not asked")
         else:
             stopping = None if case.full else enough
-            with SideSearches(inputs, record, stopping) as side_searches:
-                _judge(inputs, side_searches, record, stopping)
+            _judge(inputs, SideSearches(inputs, record, stopping), record, stopping)
     except NotCoveredError as error:
         record.status("not covered", str(error))
     except DraftError as error:

@@ -49,8 +49,8 @@ USUAL_SEARCH, SEARCH_SHARE = 3.0, 0.1
 INSPECT_SHARE = 0.1
 """Share of the time box that comparing what stands in the file with the training data may take."""
 
-ALTERNATIVES_SHARE = 0.6
-"""Share of the time box after which the search for other datasets must have ended."""
+ALTERNATIVES_SHARE = 0.15
+"""Share of the time box that it may take to draw other datasets, once the attack has ended: a second or two, mostly."""
 
 IDENTITY_SHARE = 0.7
 """Share of the time box after which the identity check must have ended."""

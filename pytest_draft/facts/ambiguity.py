@@ -94,7 +94,7 @@ class Ambiguity:
     samples: int
     """Datasets that were sampled under each of them, at least."""
     unchanged_rows: float
-    """Share of the rows whose values no accepted move has ever changed."""
+    """Share of the rows that are told whole, but for values that no split tells apart."""
     bits: float
     """Lower bound of the logarithm, to base 2, of how many datasets explain the file: multisets of labelled rows, so
     that another order of the same rows is the same dataset.
@@ -103,12 +103,6 @@ class Ambiguity:
     """Mean distance of the samples to the truth, after matching."""
     shared_unique_rows: int
     """Rows that are unique in the training data and stand in every sample: no more can be certain."""
-    mixed: bool
-    """Whether the samples had stopped moving away from the truth; else they lie nearer than they should, which is on
-    the safe side.
-    """
-    bits_ended: bool = True
-    """Whether counting them ended; else the time cut it short, and there may be many more."""
 
     def __post_init__(self) -> None:
         require_not_negative(samples=self.samples, bits=self.bits, distance=self.distance)

@@ -269,7 +269,7 @@ def of_bits(findings: Findings) -> list[Outcome]:
         return []
     many = f"{f'2^{most:.0f}' if most >= 1 else '2'} tables" if most else "one table (yours)"
     needed = f"for a pass, at least 2^{ENOUGH_BITS:.0f} must be known"
-    if not all(found.bits_ended for found in known):
+    if (informed := findings.whole.informed) is not None and not informed.bits_ended:
         when = (
             f"when {many} {'were' if most else 'was'} known to" if counted else "before it was counted how many tables"
         )

@@ -685,9 +685,7 @@ def of_datasets(result: Result) -> Iterator[str]:
         many = f"{math.ceil(2**bits - 1e-9):,}" if bits < 20 else f"2^{int(bits):,}"  # of few, a whole number
         yield f"At least {many} datasets explain the file equally well{differ}. The true one is among them."
     elif found["unchanged_rows"] == 1:
-        ended = found.get("bits_ended", True)  # not in reports of earlier versions
-        so = ": perhaps there is none" if ended else " before the time ran out"
-        yield f"No other dataset that explains the file was found{so}."
+        yield "No other dataset that explains the file was found: perhaps there is none."
 
 
 def ideals(result: Result) -> list[dict[str, Any]]:
@@ -708,5 +706,3 @@ def of_limits(result: Result) -> Iterator[str]:
         f"The limits were estimated from at least {found['samples']:,} such datasets, assuming that {likely}. Their "
         f"error is {found['distance']:.4f}, and {found['unchanged_rows']:.0%} of the rows are the same in all of them."
     )
-    if not found["mixed"]:
-        yield "These datasets were still moving away from the true one when the time ran out: even less is given away."

@@ -13,7 +13,6 @@ import pytest
 import sklearn
 from sklearn.ensemble import RandomForestClassifier
 
-from pytest_draft.ambiguity import behind_counts
 from pytest_draft.errors import OutOfTimeError
 from pytest_draft.evaluate import parts
 from pytest_draft.examine import alternatives, counted, limits
@@ -232,8 +231,11 @@ def test_an_attack_that_the_clock_has_cut_short_is_no_pass(examined, monkeypatch
 
 
 def test_a_machine_too_slow_to_find_out_how_close_anybody_gets_makes_no_pass(examined, monkeypatch):
+    def slow(*_, **__):
+        raise OutOfTimeError
+
     rows = np.random.default_rng(0).integers(0, 2, (60, 6))
-    monkeypatch.setattr(behind_counts, "LEAST_SAMPLES", 1_000)
+    monkeypatch.setattr(alternatives, "alternatives_to", slow)
     found = examined(rows, n_estimators=1, max_depth=1)
     assert found.findings.ambiguity is None
     assert verdict(replace(found, findings=replace(found.findings, informed=None))) == "inconclusive"

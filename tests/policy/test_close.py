@@ -17,7 +17,7 @@ from pytest_draft.policy.verdict import Check, check_rule
 
 CLOSE = "; close to the limit: the same settings with another random_state may come out otherwise"
 AWAY = changed(FINDINGS, error=Distance(0.3, 0.3, 0.4), perfect=4, singled_out=1)
-OTHERS = Ambiguity(("population", "uniform"), 8, 0.1, 400.0, 0.2, 0, True)
+OTHERS = Ambiguity(("population", "uniform"), 8, 0.1, 400.0, 0.2, 0)
 FAR = Ideal(0.18, 4.0, 40, error_without_file=0.2, perfect_rows_without_file=4.0)
 
 

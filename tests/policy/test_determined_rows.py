@@ -15,7 +15,7 @@ from pytest_draft.policy.rule import Outcome
 from pytest_draft.policy.rules import RULES
 
 SLOW = "the attack did not converge in 36 s"
-OTHERS = Ambiguity(("population", "uniform"), 8, 0.1, 400.0, 0.2, 0, True)
+OTHERS = Ambiguity(("population", "uniform"), 8, 0.1, 400.0, 0.2, 0)
 
 
 def outcome(

@@ -16,7 +16,7 @@ from pytest_draft.policy.policy import default_policy
 from pytest_draft.policy.verdict import check_rule
 
 CASE = Case("m.joblib", "train.csv", hardened_from="raw.joblib")
-MANY = Ambiguity(("population", "uniform"), 8, 0.1, 400.0, 0.2, 0, True)
+MANY = Ambiguity(("population", "uniform"), 8, 0.1, 400.0, 0.2, 0)
 FAR, NEAR = (Ideal(error, 3.0, 40, None, 0.2, 2.0) for error in (0.18, 0.01))
 SLOW = "the attack did not converge in 36 s"
 

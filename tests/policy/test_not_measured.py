@@ -101,7 +101,7 @@ FULL = changed(
     labelled=Labelled(changed(FINDINGS.whole, error=PASSED, perfect=8, split_half=Baseline(0.2, 3.0, 20, 20)), 10, 6),
     ideal=IDEAL,
     informed=NUMBERS,
-    ambiguity=Ambiguity(("uniform",), 8, 0.1, 400.0, 0.2, 1, True),
+    ambiguity=Ambiguity(("uniform",), 8, 0.1, 400.0, 0.2, 1),
 )
 FULL = replace(FULL, numeric=Numeric(3, 0, False, *[Closeness()] * 3, Baseline(0.3, 0.0, 1, 40)))
 CERTAIN = Bounds(2, 2)

@@ -28,7 +28,6 @@ AMBIGUITY = Ambiguity(
     bits=63.4,
     distance=0.125,
     shared_unique_rows=9,
-    mixed=False,
 )
 
 IDEAL = Ideal(0.021, 12.5, 100)

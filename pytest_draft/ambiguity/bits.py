@@ -4,16 +4,13 @@ Multisets of labelled rows are counted: datasets with the same rows in another o
 same people. Seeds fix the place of a row, so an attacker who grows the forest again may have to try orders, too; that
 protects nobody's values, and is not counted.
 
-Either every row stays in all its leaves, and can be anything in a box (`cell_bits`). Or blocks of a few rows change
-together so that every count stays the same (`block_bits`). Both ways, the parts of the table vary independently, and
-the choices of different parts never overlap, so that no two combinations make the same multiset. Values on which a
-midpoint or a decoded extreme rests stay as they are.
+Every row stays in all its leaves, and can be anything in a box (`open_states`): so the rows vary independently. Values
+on which a midpoint or a decoded extreme rests stay as they are. Datasets in which rows leave their leaves are not
+counted: what is counted is the least.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable
 from itertools import pairwise
 
 import numpy as np
@@ -29,11 +26,28 @@ from pytest_draft.attack.numeric.energy import compiled
 _MOST_BITS = 40.0
 """Larger boxes count as this large: what a 64-bit float counts exactly."""
 
-Block = Collection[tuple[int, ...]]
-"""The states in which a block of rows was seen, each as the ascending numbers of its labelled rows."""
+
+def open_states(truth: ExplainedRows, rows: IntArray, stop: Flag) -> BoolArray | None:
+    """Return in which states rows stay in all their leaves and leave all splits their bounds, whatever the others do.
+
+    Parameters
+    ----------
+    rows : ndarray of int64, shape (n_rows,)
+        All others stay as they are.
+    stop : ndarray of uint8, shape (1,)
+        If it is raised, that is not known: None.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_rows, n_states), or None
+        Of all attributes, one after the other.
+    """
+    data = truth.dataset(0)
+    inside: BoolArray = boxes(truth.nodes, data, rows, stop)
+    return None if stop[0] else inside
 
 
-def cell_bits(truth: ExplainedRows, rows: IntArray, stop: Flag) -> float | None:
+def cell_bits(truth: ExplainedRows, rows: IntArray, inside: BoolArray) -> float:
     """Return log2 of the least number of datasets that leave each of some rows in all its leaves.
 
     Boxes that share no vector are independent of each other. Rows of one box are as many multisets of its vectors. Of
@@ -45,14 +59,9 @@ def cell_bits(truth: ExplainedRows, rows: IntArray, stop: Flag) -> float | None:
     Parameters
     ----------
     rows : ndarray of int64, shape (n_rows,)
-        All others stay as they are.
-    stop : ndarray of uint8, shape (1,)
-        If it is raised, that is not known: None.
+    inside : ndarray of bool, shape (n_rows, n_states)
+        As of `open_states`.
     """
-    data = truth.dataset(0)
-    inside, _ = boxes(truth.nodes, data, rows, stop)
-    if stop[0]:
-        return None
     start, label = truth.nodes.start, truth.label[rows]
     bits = np.log2(np.add.reduceat(inside, start[:-1], axis=1, dtype=np.int64)).sum(axis=1)
     open_ones = bits > 0
@@ -106,33 +115,6 @@ def _together(bits: FloatArray, meets: BoolArray) -> float:
         room += meets[best]
         room[best] -= 1
     return total
-
-
-def block_bits(met: Iterable[Block]) -> float:
-    """Return log2 of how many datasets blocks make if each takes any of the states that it was seen in.
-
-    Blocks are taken one after the other, each with as many of its choices as agree in all rows that the choices of
-    earlier ones differ in. So what one block differs in no other does, and the whole multiset determines the choice of
-    each.
-
-    Parameters
-    ----------
-    met : iterable of Block
-        Disjoint blocks, whose states can be combined freely.
-    """
-    taken: set[int] = set()
-    bits = 0.0
-    for block in sorted(map(set, filter(None, met)), key=lambda one: (-len(one), sorted(one))):
-        alike: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
-        for choice in sorted(block):
-            alike.setdefault(tuple(row for row in choice if row in taken), []).append(choice)
-        most = max(alike.values(), key=len)
-        if len(most) < 2:
-            continue
-        bits += float(np.log2(len(most)))
-        numbers = [Counter(choice) for choice in most]
-        taken |= {row for row in set().union(*numbers) if len({number[row] for number in numbers}) > 1}
-    return bits
 
 
 @compiled
@@ -204,9 +186,7 @@ def boxes(nodes, data, rows, stop):  # type: ignore[no-untyped-def]
 
     Returns
     -------
-    inside : ndarray of bool, shape (n_moving, n_states)
-    holds : ndarray of int64, shape (n_nodes, 2)
-        The row that each bound rests on; -1 for none.
+    ndarray of bool, shape (n_moving, n_states)
     """
     n_rows, n_attributes = data.state.shape
     walks, start, times = nodes.walks, nodes.start, data.times
@@ -235,7 +215,7 @@ def boxes(nodes, data, rows, stop):  # type: ignore[no-untyped-def]
         for t in range(n_trees):
             if times[t, k] != 0:
                 _hold(nodes, data, walks.root[t], k, place[k], True, stays, holds, inside)
-    return inside, holds
+    return inside
 
 
 @compiled
@@ -255,46 +235,3 @@ def _hold(nodes, data, v, k, i, may_fix, stays, holds, inside):  # type: ignore[
                 if stays[k, a]:
                     holds[v, side] = k
         v = walks.child[2 * v + goes_right(walks.right, v, s)]
-
-
-@compiled
-def keep_bounds(nodes, data, first, holds, blocks):  # type: ignore[no-untyped-def]
-    """Return of which blocks the rows leave all splits their bounds, so that they can be combined as one likes.
-
-    Parameters
-    ----------
-    nodes : NodeArrays
-    data : Dataset
-    first : Dataset
-        Whose bounds these are.
-    holds : ndarray of int64, shape (n_nodes, 2)
-        As `boxes` returns it.
-    blocks : ndarray of int64, shape (n_blocks, block_size)
-
-    Returns
-    -------
-    ndarray of bool, shape (n_blocks,)
-    """
-    walks, n_held = nodes.walks, np.zeros(len(data.state), np.int64)
-    for v in range(len(holds)):
-        for side in range(2):
-            if holds[v, side] >= 0:
-                n_held[holds[v, side]] += 1
-    kept = np.ones(len(blocks), np.bool_)
-    for b in range(len(blocks)):
-        for k in blocks[b]:
-            held = 0
-            for t in range(len(walks.root) - 1):
-                v = walks.root[t]
-                while data.times[t, k] > 0 and walks.attribute[v] >= 0:
-                    a, s = walks.attribute[v], data.state[k, walks.attribute[v]]
-                    is_right = goes_right(walks.right, v, s)
-                    if not walks.one_hot[a] and s != walks.missing[a]:
-                        low, high = _allowed(nodes, first, v, not is_right, 0, s)
-                        kept[b] = kept[b] and low <= s <= high
-                        bounds = _bounds(nodes, first, v)
-                        for side in range(2):
-                            held += holds[v, side] == k and s == bounds[side]
-                    v = walks.child[2 * v + is_right]
-            kept[b] = kept[b] and held == n_held[k]
-    return kept

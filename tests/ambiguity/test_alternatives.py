@@ -1,9 +1,7 @@
-"""Chains from the truth: they visit what explains the file, nothing else, and as often as the prior says."""
+"""Other datasets: each explains the file, and they are as frequent as the prior says."""
 
 from __future__ import annotations
 
-import threading
-from collections import Counter
 from dataclasses import replace
 from itertools import pairwise, product
 
@@ -13,13 +11,14 @@ from scipy.special import gammaln
 from sklearn.datasets import load_wine
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
 
-from pytest_draft.ambiguity import sampler
-from pytest_draft.ambiguity.bits_of_counts import block_bits, boxes, cell_bits
+from pytest_draft.ambiguity import alternatives
+from pytest_draft.ambiguity.alternatives import alternatives_to
+from pytest_draft.ambiguity.bits import cell_bits, open_states
+from pytest_draft.ambiguity.bounds import kept
 from pytest_draft.ambiguity.explained import ExplainedRows, explained
-from pytest_draft.ambiguity.population import fitted, uniform
-from pytest_draft.ambiguity.sampler import ExplainingChain
-from pytest_draft.ambiguity.values import StateValues
+from pytest_draft.ambiguity.population import fitted, row_kinds, uniform
 from pytest_draft.artifact import occurrences
+from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.numeric.dataset import fill
 from pytest_draft.attack.numeric.energy import missed
 from pytest_draft.attack.states import states_of
@@ -62,14 +61,13 @@ def numeric() -> tuple[np.ndarray, np.ndarray, Domain]:
     return rows, labels[chosen], Domain(names, attributes, "wine")
 
 
-def truth_of(model, rows, labels, domain, **known) -> tuple[ExplainedRows, StateValues, object]:
+def truth_of(model, rows, labels, domain) -> tuple[ExplainedRows, Forest]:
     forest = through_file(model.fit(rows, labels))
     is_class = forest.classes is not None
-    made = explained(
-        forest, domain, rows, labels if is_class else np.zeros(len(rows), np.int64), occurrences(forest), **known
-    )
+    labels = labels if is_class else np.zeros(len(rows), np.int64)
+    made = explained(forest, domain, rows, labels, occurrences(forest))
     assert made is not None
-    return made, StateValues(made.states, made.fixed, made.times, rows, forest, None), forest
+    return made, forest
 
 
 MODELS = {
@@ -82,54 +80,65 @@ MODELS = {
 @pytest.mark.nightly(quick=1)
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("columns", [discrete, numeric])
-def test_every_sample_explains_every_observation_and_some_rows_move(kind, columns):
+def test_every_sample_explains_every_observation_and_some_rows_are_others(kind, columns):
     rows, labels, domain = columns()
-    truth, values, forest = truth_of(MODELS[kind](), rows, labels, domain)
+    truth, forest = truth_of(MODELS[kind](), rows, labels, domain)
     assert truth.unexplained == 0
-    chain = ExplainingChain(truth, fitted(truth.states, truth.state.astype(np.int64), 0), 0)
-    for _ in range(60):
-        chain.turn()
-    assert chain.changed.any()
-    rng = np.random.default_rng(0)
-    for state in chain.samples[-3:]:
-        data = truth.dataset(0)
-        data.state[:] = state
-        fill(truth.nodes, data)
-        assert missed(truth.nodes, data) == (0, 0)
-        sample = values.of(state.astype(np.int64), rng, BOX)
-        everyone = KnownRows(sample, labels, truth.times.astype(np.int64))
-        found = identify_in_order(forest, everyone, known_by_row=False)
-        assert found.status == "confirmed"
-        assert not domain.outside(sample.astype(np.float64))
+    found = alternatives_to(forest, domain, rows, labels, occurrences(forest), 0, BOX, unknown=np.arange(len(rows)))
+    assert found.facts.samples == kept(len(rows))
+    assert "40 rows, not shown" in repr(found)
+    for one in found.sampled:
+        assert any((sample != rows).any() for sample in one.datasets)
+        for sample in one.datasets[:3]:
+            everyone = KnownRows(sample, labels, truth.times.astype(np.int64))
+            assert identify_in_order(forest, everyone, known_by_row=False).status == "confirmed"
+            assert not domain.outside(sample.astype(np.float64))
+            assert truth_explains(truth, sample)
+
+
+def truth_explains(truth: ExplainedRows, sample: np.ndarray) -> bool:
+    """Return whether rows miss no count and no split."""
+    data = truth.dataset(0)
+    data.state[:] = truth.states.of_rows(sample)
+    fill(truth.nodes, data)
+    return missed(truth.nodes, data) == (0, 0)
 
 
 def test_whatever_the_adversary_knows_stays_as_it_is():
     rows, labels, domain = discrete()
-    truth, values, _ = truth_of(MODELS["all rows"](), rows, labels, domain, known=(1,), known_rows=np.arange(9))
-    chain = ExplainingChain(truth, uniform(truth.states, len(rows)), 0, moving=np.arange(9, 40))
-    for _ in range(40):
-        chain.turn()
-    sample = values.of(chain.samples[-1].astype(np.int64), np.random.default_rng(0), BOX)
-    assert chain.changed.any()
-    assert not chain.changed[:9].any()
-    assert (sample[:, 1] == rows[:, 1]).all()
-    assert (sample[:9] == rows[:9]).all()
+    _, forest = truth_of(MODELS["all rows"](), rows, labels, domain)
+    unknown = np.arange(9, 40)
+    given = forest, domain, rows, labels, occurrences(forest), 0, BOX
+    for one in alternatives_to(*given, unknown=unknown, known=(1,)).sampled:
+        assert one.rows.tolist() == unknown.tolist()
+        assert any((sample != rows[9:]).any() for sample in one.datasets)
+        assert all((sample[:, 1] == rows[9:, 1]).all() for sample in (*one.datasets, *one.without))
 
 
 def test_a_regressors_rows_stay_in_their_leaves():
     rows, _, domain = discrete()
     model = RandomForestRegressor(5, max_depth=2, random_state=0)
-    truth, _, forest = truth_of(model, rows, rows @ np.arange(7), domain)
-    chain = ExplainingChain(truth, uniform(truth.states, len(rows)), 0, within_cells=True)
-    for _ in range(40):
-        chain.turn()
-    leaf = truth.dataset(0).leaf
+    truth, forest = truth_of(model, rows, rows @ np.arange(7), domain)
+    given = forest, domain, rows, np.zeros(len(rows), np.int64), occurrences(forest)
+    (sample, *_) = alternatives_to(*given, 0, BOX, unknown=np.arange(len(rows))).sampled[0].datasets
     data = truth.dataset(0)
-    data.state[:] = chain.samples[-1]
+    leaf = data.leaf.copy()
+    data.state[:] = truth.states.of_rows(sample)
     fill(truth.nodes, data)
-    assert chain.changed.any()
+    assert (sample != rows).any()
     assert (data.leaf == leaf).all()
     assert forest.classes is None
+
+
+def test_of_many_rows_neighbourhoods_are_drawn_anew(monkeypatch):
+    monkeypatch.setattr(alternatives, "MOST_MOVING", 20)
+    monkeypatch.setattr(alternatives, "NEIGHBOURHOOD", 10)
+    rows, labels, domain = discrete()
+    _, forest = truth_of(MODELS["all rows"](), rows, labels, domain)
+    found = alternatives_to(forest, domain, rows, labels, occurrences(forest), 0, BOX, unknown=np.arange(len(rows)))
+    for one in found.sampled:
+        assert 10 <= len(one.rows) <= 20
+        assert all(sample.shape == (len(one.rows), 7) for sample in one.datasets)
 
 
 def test_rows_that_do_not_explain_the_file_are_no_truth():
@@ -138,55 +147,48 @@ def test_rows_that_do_not_explain_the_file_are_no_truth():
     assert explained(forest, domain, rows[::-1].copy(), labels, occurrences(forest)) is None
 
 
-def multiset(dataset: np.ndarray) -> tuple:
-    """Return a dataset as something that is equal for equal rows in any order."""
-    return tuple(sorted(map(tuple, dataset.tolist())))
+@pytest.mark.parametrize("name", ["population", "uniform", "other rows"])
+def test_rows_are_drawn_within_boxes_as_often_as_the_prior_has_them_there(name):
+    rows, labels, domain = discrete()
+    truth, _ = truth_of(MODELS["all rows"](), rows, labels, domain)
+    states, state = truth.states, truth.state.astype(np.int64)
+    prior = {
+        "population": fitted(states, state, 0),
+        "uniform": uniform(states, len(state)),
+        "other rows": row_kinds(states, state, labels, 2, 0, state[:0]),
+    }[name]
+    vectors = np.array(list(product(*map(range, states.n_states.tolist()))))
+    at = vectors + np.concatenate([[0], np.cumsum(states.n_states)[:-1]])
+    inside = open_states(truth, np.arange(3), GO_ON)
+    drawn = prior.drawn(states, np.random.default_rng(0), np.repeat(np.arange(3), 4_000), np.repeat(inside, 4_000, 0))
+    for row in range(3):
+        if name == "other rows":
+            of_kind = (prior.state[:, None] == vectors).all(axis=2)
+            likely = np.exp(prior.log_prior[:, labels[row]]) @ of_kind
+        else:
+            fold = prior.fold[row]
+            likely = np.exp(prior.log_share[fold] + prior.log_prior[fold][:, at].sum(axis=2).T).sum(axis=1)
+        likely *= inside[row][at].all(axis=1)
+        met = (drawn.reshape(3, 4_000, -1)[row][:, None] == vectors).all(axis=2).mean(axis=0)
+        assert np.abs(met - likely / likely.sum()).sum() / 2 < 0.06
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("seed", range(4))
-def test_what_explains_a_small_file_is_visited_as_often_as_it_is_likely(seed):
-    """Under the uniform prior all assignments are alike: the shares of a long chain are those of their numbers."""
-    one = next(
-        found
-        for found in generated(40, seed, labels_fixed=True)
-        if 3 <= len(found.datasets) <= 12 and not found.instance.forest.kind.startswith("RandomForest")
-    )
-    instance = one.instance
-    rows, labels = instance.truth.rows.astype(np.float32), instance.truth.labels
-    truth = explained(instance.forest, instance.domain, rows, labels, instance.occurrences)
-    chain = ExplainingChain(truth, uniform(truth.states, len(rows)), 3)
-    values = StateValues(truth.states, truth.fixed, truth.times, rows, instance.forest, None)
-    rng, met = np.random.default_rng(0), Counter()
-    for _ in range(1_500):
-        chain.turn()
-        dataset = values.of(chain._data.state.astype(np.int64), rng, BOX)
-        met[multiset(dataset)] += 1
-    likely = Counter()
-    for dataset, weight in zip(one.datasets, one.weight, strict=True):
-        likely[multiset(dataset)] += weight
-    assert set(met) <= set(likely)
-    whole = sum(likely.values())
-    assert sum(abs(met[key] / 1_500 - weight / whole) for key, weight in likely.items()) < 0.2
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("partition", [1, 2, 4])
-def test_no_more_datasets_are_counted_than_explain_a_small_file_in_any_order(partition, monkeypatch):
-    monkeypatch.setattr(sampler, "PARAMETERS", replace(sampler.PARAMETERS, partition=partition))
+def test_no_more_datasets_are_counted_than_explain_a_small_file_in_any_order():
     short = []
     for one in generated(60, 20, labels_fixed=True):
         instance = one.instance
         rows, labels = instance.truth.rows.astype(np.float32), instance.truth.labels
         truth = explained(instance.forest, instance.domain, rows, labels, instance.occurrences)
-        chain = ExplainingChain(truth, uniform(truth.states, len(rows)), 3)
-        within = cell_bits(truth, np.arange(len(rows)), GO_ON)
-        monkeypatch.setattr(sampler, "cell_bits", lambda *_: 0.0)
-        of_blocks = chain.bits(lambda: False)
-        monkeypatch.setattr(sampler, "cell_bits", cell_bits)
-        assert max(within, of_blocks) <= np.log2(one.number) + 1e-9
-        short.append(np.log2(one.number) - max(within, of_blocks))
+        counted = bits_of(truth, np.arange(len(rows)))
+        assert counted <= np.log2(one.number) + 1e-9
+        short.append(np.log2(one.number) - counted)
     assert np.mean(short) < 1.0
+
+
+def bits_of(truth: ExplainedRows, rows: np.ndarray) -> float:
+    """Return how many bits the boxes of some rows have, together."""
+    return cell_bits(truth, rows, open_states(truth, rows, GO_ON))
 
 
 @pytest.mark.parametrize("bootstrap", [False, True])
@@ -195,8 +197,8 @@ def test_known_rows_add_no_datasets(bootstrap):
     forest = through_file(RandomForestClassifier(3, max_depth=2, bootstrap=bootstrap, random_state=0).fit(rows, labels))
     known, unknown = np.arange(38), np.arange(38, 40)
     truth = explained(forest, domain, rows, labels, occurrences(forest), known_rows=known)
-    assert 0 <= cell_bits(truth, unknown, GO_ON) <= 2 * np.log2(domain.n_vectors)
-    assert cell_bits(truth, known, GO_ON) == 0
+    assert 0 <= bits_of(truth, unknown) <= 2 * np.log2(domain.n_vectors)
+    assert bits_of(truth, known) == 0
 
 
 def test_rows_of_the_same_vectors_are_counted_in_any_order():
@@ -209,23 +211,9 @@ def test_rows_of_the_same_vectors_are_counted_in_any_order():
         model = RandomForestClassifier(3, bootstrap=bootstrap, random_state=0).fit(rows, labels)
         forest = through_file(model)
         truth = explained(forest, domain, rows, labels, occurrences(forest))
-        counted[bootstrap] = cell_bits(truth, np.arange(30), GO_ON)
+        counted[bootstrap] = bits_of(truth, np.arange(30))
     assert counted[False] == pytest.approx(all_of_them)
     assert counted[True] == pytest.approx(all_of_them)
-
-
-def test_choices_of_blocks_that_make_the_same_multiset_are_one():
-    assert block_bits([{(1, 2), (1, 3)}, {(2, 4), (3, 4)}]) == 1.0
-    assert block_bits([{(1, 2), (1, 3)}, {(5, 4), (6, 4)}]) == 2.0
-    assert block_bits([{(1, 2), (1, 3)}, {(2, 3)}, set()]) == 1.0
-    rng = np.random.default_rng(0)
-    for _ in range(200):
-        met = [
-            {tuple(sorted(row)) for row in rng.integers(0, rng.integers(3, 9), (rng.integers(1, 6), 2)).tolist()}
-            for _ in range(3)
-        ]
-        different = {tuple(sorted(sum(choice, ()))) for choice in product(*met)}
-        assert block_bits(met) <= np.log2(len(different)) + 1e-9
 
 
 def test_a_population_is_learnt_from_other_rows_only():
@@ -278,12 +266,12 @@ def with_gaps() -> tuple[np.ndarray, np.ndarray, Domain]:
 @pytest.mark.parametrize("table", [discrete, numeric, with_gaps])
 @pytest.mark.parametrize("name", ["bagging", "all rows"])
 def test_the_states_in_a_box_are_those_that_change_no_leaf_and_no_bound(table, name):
-    truth, _, _ = truth_of(MODELS[name](), *table())
+    truth, _ = truth_of(MODELS[name](), *table())
     alone = np.arange(truth.n_rows)
 
     for k in alone[::7]:
         # A single row that moves: what holds the others' bounds is fixed, so that all of its own states are compared.
-        inside, _ = boxes(truth.nodes, truth.dataset(0), np.array([k]), GO_ON)
+        inside = open_states(truth, np.array([k]), GO_ON)
         for a, first in enumerate(truth.nodes.start[:-1]):
             size = truth.nodes.start[a + 1] - first
             expected = np.array([stays_where_it_is(truth, int(k), a, s) for s in range(size)])
@@ -293,38 +281,6 @@ def test_the_states_in_a_box_are_those_that_change_no_leaf_and_no_bound(table, n
             assert expected[truth.state[k, a]]
 
 
-def test_nothing_moves_and_nothing_is_counted_after_a_stop():
-    truth, _, _ = truth_of(MODELS["bagging"](), *discrete())
-    chain = ExplainingChain(truth, uniform(truth.states, truth.n_rows), 0, stop=STOP)
-
-    for _ in range(5):
-        chain.turn()
-
-    assert not chain.changed.any()
-    assert all((sample == truth.state).all() for sample in chain.samples)
-    assert chain.bits(lambda: False) == 0.0
-
-
-def test_a_stop_in_the_middle_of_a_turn_leaves_a_dataset_that_explains_everything():
-    truth, _, _ = truth_of(MODELS["bagging"](), *discrete())
-    stop = GO_ON.copy()
-    chain = ExplainingChain(truth, uniform(truth.states, truth.n_rows), 0, stop=stop)
-    ended = threading.Event()
-
-    def turns() -> None:
-        while not stop[0]:
-            chain.turn()
-        ended.set()
-
-    thread = threading.Thread(target=turns, daemon=True)
-    thread.start()
-    while not chain.changed.any():
-        ended.wait(0.01)
-    stop[0] = 1
-
-    assert ended.wait(60)
-    data = truth.dataset(0)
-    for sample in chain.samples:
-        data = data._replace(state=sample.copy())
-        fill(truth.nodes, data)
-        assert sum(missed(truth.nodes, data)) == 0
+def test_nothing_follows_after_a_stop():
+    truth, _ = truth_of(MODELS["bagging"](), *discrete())
+    assert open_states(truth, np.arange(truth.n_rows), STOP) is None

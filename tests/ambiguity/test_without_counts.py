@@ -1,24 +1,19 @@
-"""Datasets behind leaves without counts: chains from the truth meet the posterior, bounds are on the safe side."""
+"""Datasets behind leaves without counts: rows stay in all their leaves, and bounds are on the safe side."""
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
-from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
-from scipy.special import gammaln
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
-from pytest_draft.ambiguity.behind_outputs import ChainFromTruth, search
-from pytest_draft.ambiguity.bits_of_outputs import bits_at
+from pytest_draft.ambiguity.alternatives import Alternatives, alternatives_to
 from pytest_draft.ambiguity.counted import counted_by
-from pytest_draft.ambiguity.population import RowKinds, row_kinds
+from pytest_draft.ambiguity.population import row_kinds
 from pytest_draft.ambiguity.sampled import ideal_of
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.evidence.evidence import LeafModel, model_of
-from pytest_draft.attack.fractions.problem import build_stripped
+from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.states import states_of
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.hardening.model import hardened
@@ -53,59 +48,12 @@ def behind(rows: np.ndarray, labels: np.ndarray, level: str = "counts", **parame
     return through_file(stripped(model.fit(rows, labels), level))
 
 
-def posterior(model: LeafModel, n_rows: int) -> dict[tuple[tuple[int, ...], ...], float]:
-    """Return the share of each multiset of rows with labels, all rows alike before."""
-    sizes = [attribute.n_values for attribute in model.domain.attributes]
-    kinds = list(product(*(range(size) for size in sizes), range(model.n_classes)))
-    found = {}
-    for chosen in combinations_with_replacement(kinds, n_rows):
-        whole = np.array(chosen)
-        value, label = whole[:, :-1].astype(np.int32), whole[:, -1].astype(np.int64)
-        orders = gammaln(n_rows + 1) - sum(gammaln(np.array(list(Counter(chosen).values())) + 1))
-        found[chosen] = model.log_likelihood(value, label) + orders
-    most = max(found.values())
-    weight = {chosen: np.exp(log - most) for chosen, log in found.items()}
-    return {chosen: w / sum(weight.values()) for chosen, w in weight.items()}
-
-
-@pytest.mark.parametrize("level", ["counts", "labels"])
-def test_a_chain_meets_each_dataset_as_often_as_it_is_likely(level):
-    rows, labels = made(4, 1)
-    problem = build_stripped(behind(rows, labels, level), DOMAIN, 4)
-    expected = posterior(problem.model, 4)
-    chain = ChainFromTruth(problem, DOMAIN.indices(rows).astype(np.int32), labels, "uniform", 0)
-    met: Counter[tuple[tuple[int, ...], ...]] = Counter()
-    for _ in range(12_000):
-        met[tuple(sorted(map(tuple, chain.turn().tolist())))] += 1
-    of_rows: Counter[tuple[tuple[int, ...], ...]] = Counter()
-    for chosen, share in expected.items():
-        of_rows[tuple(sorted(one[:-1] for one in chosen))] += share
-    apart = sum(abs(met[one] / 12_000 - of_rows[one]) for one in {*met, *of_rows}) / 2
-    assert apart < 0.08
-
-
-@pytest.mark.parametrize("level", ["counts", "labels"])
-def test_a_chain_of_kinds_meets_each_dataset_as_often_as_it_is_likely_among_other_peoples_rows(level):
-    rows, labels = made(4, 1)
-    problem = build_stripped(behind(rows, labels, level), DOMAIN, 4)
-    whole = np.array(list(product(range(2), range(2), range(2))))
-    log_prior = np.log(np.random.default_rng(3).dirichlet(np.full(16, 0.5)).reshape(8, 2) + 1e-3)
-    expected = posterior(problem.model, 4)
-    weight = {
-        chosen: share * np.exp(sum(log_prior[whole.tolist().index(list(one[:-1])), one[-1]] for one in chosen))
-        for chosen, share in expected.items()
-    }
-    chain = ChainFromTruth(
-        problem, DOMAIN.indices(rows).astype(np.int32), labels, "other rows", 0, RowKinds(whole, log_prior)
-    )
-    met: Counter[tuple[tuple[int, ...], ...]] = Counter()
-    for _ in range(12_000):
-        met[tuple(sorted(map(tuple, chain.turn().tolist())))] += 1
-    of_rows: Counter[tuple[tuple[int, ...], ...]] = Counter()
-    for chosen, share in weight.items():
-        of_rows[tuple(sorted(one[:-1] for one in chosen))] += share / sum(weight.values())
-    apart = sum(abs(met[one] / 12_000 - of_rows[one]) for one in {*met, *of_rows}) / 2
-    assert apart < 0.08
+def search(
+    forest: Forest, domain: Domain, rows: np.ndarray, labels: np.ndarray, seed: int = 0, **known: object
+) -> Alternatives | None:
+    """Return datasets that explain the file as well, of all rows unless some are known."""
+    known = {"unknown": np.arange(len(rows)), **known}
+    return alternatives_to(forest, domain, rows, labels, None, seed, TimeBox(1e9), **known)
 
 
 def test_rows_of_a_holdout_are_among_the_kinds_and_labels_are_as_the_rows_have_them():
@@ -122,7 +70,7 @@ def test_rows_of_a_holdout_are_among_the_kinds_and_labels_are_as_the_rows_have_t
     assert np.exp(beside.log_prior).sum() == pytest.approx(1)
     assert share(beside, [0, 1, 3]).sum() > 0.4 > 0.1 > share(alone, [0, 1, 3]).sum()
     assert share(alone, [1, 0, 0])[1] > 5 * share(alone, [1, 0, 0])[0]
-    assert (beside.drawn(200, np.random.default_rng(0)) == [0, 1, 3]).all(axis=1).sum() > 60
+    assert (beside.drawn(states, np.random.default_rng(0), np.arange(200)) == [0, 1, 3]).all(axis=1).sum() > 60
 
 
 def test_a_row_that_is_seen_once_is_less_likely_than_its_share_and_what_is_missing_goes_to_rows_unseen():
@@ -141,33 +89,6 @@ def test_a_row_that_is_seen_once_is_less_likely_than_its_share_and_what_is_missi
     assert by_kind[seen.any(axis=1)].sum() < 0.98
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_bits_are_no_more_than_the_entropy_of_the_posterior(seed):
-    rows, labels = made(4, seed)
-    model = model_of(behind(rows, labels), DOMAIN, 4)
-    shares = posterior(model, 4)
-    entropy = -sum(share * np.log2(share) for share in shares.values() if share > 0)
-    told = 0.0
-    for chosen, share in shares.items():
-        if share > 1e-4:
-            whole = np.array(chosen)
-            value, label = whole[:, :-1].astype(np.int32), whole[:, -1].astype(np.int64)
-            told += share * bits_at(model, value, label, np.ones(value.shape, dtype=bool))
-    assert 0 <= told <= entropy + 1e-6
-
-
-def test_bits_of_rows_far_apart_are_counted_and_of_equal_rows_their_exchanges_are_taken_off():
-    rows, labels = np.repeat(np.array([[0, 0, 0], [1, 1, 2]], np.float32), 6, axis=0), np.repeat([0, 1], 6)
-    stumps = behind(rows, labels, max_depth=1, max_features=1, n_estimators=1)
-    model = model_of(stumps, CODES, 12)
-    value, wide = CODES.indices(rows).astype(np.int32), np.ones(rows.shape, dtype=bool)
-    together = bits_at(model, value, labels, wide)
-    assert together > 0
-    assert bits_at(model, value, labels, np.zeros(rows.shape, dtype=bool)) == 0
-    apart = bits_at(model, value[[0, 6]], labels[[0, 6]], wide[[0, 6]])
-    assert apart * 6 > together  # of each alone, nothing is taken off
-
-
 @pytest.mark.parametrize("level", ["counts", "decimals:2", "labels"])
 @pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier])
 def test_true_rows_tell_the_counts_that_were_removed(level, kind):
@@ -183,13 +104,24 @@ def test_true_rows_tell_the_counts_that_were_removed(level, kind):
         assert (tree.n_distinct == counted.counts(t).sum(axis=1)).all()
 
 
+@pytest.mark.parametrize("level", ["seeds", "counts", "labels"])
+def test_rows_of_every_dataset_lie_in_the_same_leaves_of_all_trees(level):
+    rows, labels = made(30, 2, CODES)
+    forest = behind(rows, labels, level)
+    for one in search(forest, CODES, rows, labels).sampled:
+        assert any((sample != rows).any() for sample in one.datasets)
+        for sample in one.datasets:
+            for tree in forest.trees:
+                here, there = (leaf_positions(tree, np.ascontiguousarray(table.T)) for table in (sample, rows))
+                assert (here == there).all()
+
+
 @pytest.mark.parametrize("bootstrap", [False, True])
 def test_nothing_is_said_of_rows_that_do_not_explain_the_leaves(bootstrap):
     rows, labels = made(30, 0, CODES)
     forest = behind(rows, labels, bootstrap=bootstrap, max_depth=None, n_estimators=8)
     others, their_labels = made(30, 5, CODES)
-    found = search(forest, CODES, others, their_labels, 0, TimeBox(1e9), unknown=np.arange(30))
-    assert found is None or (found.result() is None and not found.explained)
+    assert search(forest, CODES, others, their_labels) is None
 
 
 NUMERIC = replace(CODES, attributes=(*CODES.attributes[:2], Attribute("c", "numeric", (2,), 0.0, 9.0)))
@@ -198,7 +130,7 @@ NUMERIC = replace(CODES, attributes=(*CODES.attributes[:2], Attribute("c", "nume
 def test_numeric_columns_with_bootstrap_are_left_out_where_thresholds_lie_midway_between_values():
     rows, labels = made(20, 0, CODES)
     rows[:, 2] = np.random.default_rng(0).uniform(0, 9, 20)
-    assert search(behind(rows, labels), NUMERIC, rows, labels, 0, TimeBox(1e9), unknown=np.arange(20)) is None
+    assert search(behind(rows, labels), NUMERIC, rows, labels) is None
 
 
 def test_numeric_columns_with_bootstrap_are_sampled_where_thresholds_tell_gaps_only():
@@ -207,7 +139,7 @@ def test_numeric_columns_with_bootstrap_are_sampled_where_thresholds_tell_gaps_o
     model = RandomForestClassifier(3, max_depth=2, random_state=0).fit(rows, labels)
     without, _ = hardened(model, "counts", rows)
     forest = through_file(without)
-    found = search(forest, NUMERIC, rows, labels, 0, TimeBox(1e9, effort=1.0), unknown=np.arange(20)).result()
+    found = search(forest, NUMERIC, rows, labels)
     assert found is not None
     states = states_of(forest, NUMERIC, {}, points=False)
     for dataset in found.sampled[0].datasets:
@@ -220,10 +152,9 @@ def test_numeric_columns_with_bootstrap_are_sampled_where_thresholds_tell_gaps_o
 def test_few_shallow_trees_leave_datasets_far_apart_and_bounds_between_nothing_and_the_guess_without_a_file(bootstrap):
     rows, labels = made(40, 3, CODES)
     forest = behind(rows, labels, bootstrap=bootstrap, n_estimators=2)
-    found = search(forest, CODES, rows, labels, 0, TimeBox(1e9, effort=1.0), unknown=np.arange(40)).result()
+    found = search(forest, CODES, rows, labels)
     assert found is not None
     assert found.facts.bits > 10
-    assert "40 rows, not shown" in repr(found)
     assert [one.prior for one in found.sampled] == ["population", "uniform", *(["other rows"] if bootstrap else [])]
     ideal = ideal_of(found.sampled, encoded_weights(CODES), 40, TimeBox(1e9))
     assert ideal is not None
@@ -234,8 +165,7 @@ def test_known_values_and_rows_stay():
     rows, labels = made(30, 3, CODES)
     forest = behind(rows, labels)
     unknown = np.arange(10, 30)
-    search_of = search(forest, CODES, rows, labels, 0, TimeBox(1e9, effort=1.0), unknown=unknown, known=(1,))
-    found = search_of.result()
+    found = search(forest, CODES, rows, labels, unknown=unknown, known=(1,))
     assert found is not None
     for one in found.sampled:
         assert one.rows.tolist() == unknown.tolist()
@@ -256,7 +186,7 @@ def test_other_peoples_rows_alone_get_no_closer_and_meet_no_more_than_is_told_of
     labels = (rows[:, 0] + rows[:, 1] > rng.integers(0, 3, 60)).astype(np.int64)
     labels[:2] = 0, 1
     forest = behind(rows, labels, level, min_samples_leaf=8)
-    found = search(forest, domain, rows, labels, seed, TimeBox(1e9, effort=1.0), unknown=np.arange(60)).result()
+    found = search(forest, domain, rows, labels, seed)
     assert found is not None
     weights = encoded_weights(domain)
     ideal = ideal_of(found.sampled, weights, 60, TimeBox(1e9))
@@ -270,7 +200,7 @@ def test_other_peoples_rows_alone_get_no_closer_and_meet_no_more_than_is_told_of
 def test_what_is_known_of_a_row_stays_and_the_rest_is_drawn_among_other_peoples_rows():
     rows, labels = made(40, 3, CODES)
     forest = behind(rows, labels, n_estimators=2)
-    found = search(forest, CODES, rows, labels, 0, TimeBox(1e9, effort=1.0), unknown=np.arange(30), known=[1]).result()
+    found = search(forest, CODES, rows, labels, unknown=np.arange(30), known=[1])
     assert found is not None
     among = next(one for one in found.sampled if one.prior == "other rows")
     assert all((dataset[:, 1] == rows[:30, 1]).all() for dataset in among.datasets)
