@@ -635,18 +635,6 @@ def all_values(known: Int32Array, marginals: Marginals) -> Int32Array:
 
 
 @compiled
-def _traced(share, order, origin, at_leaf, first, new):  # type: ignore[no-untyped-def]
-    """Write how likely each leaf is to `new`, by the boxes that were left and where each came from."""
-    for t in order:
-        new[first[t] : first[t + 1]] = 0.0
-    for b in range(len(share)):
-        place = b
-        for i in range(len(order) - 1, -1, -1):
-            new[at_leaf[i, place]] += share[b]
-            place = origin[i, place]
-
-
-@compiled
 def believe(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915
     nodes, leaves, marginals, messages, times, known, rows, fixed_label, settings, step, background, seeds,
     changed, new_label, drawn, stop,
@@ -759,7 +747,13 @@ def believe(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915
             n_boxes, now = n_new, 1 - now
         total = max(box_weight[:n_boxes].sum(), 1e-300)
         share = box_weight[:n_boxes] / total
-        _traced(share, order[:n_order], origin, at_leaf, first, new)
+        for t in order[:n_order]:
+            new[first[t] : first[t + 1]] = 0.0
+        for b in range(n_boxes):
+            place = b
+            for i in range(n_order - 1, -1, -1):
+                new[at_leaf[i, place]] += share[b]
+                place = origin[i, place]
         for i in range(n_order):
             t = order[i]
             for leaf in range(first[t], first[t + 1]):
