@@ -1,10 +1,11 @@
 """Other datasets that explain a file as well as the true rows do: in go these, out come samples and figures of them.
 
-Somebody who knows in which leaf of each tree every row lies, and on which values a midpoint or a decoded extreme rests,
-knows no less than whoever has the file, as does whoever knows all values that leaves tell of. What they lack of each row is a box (`pytest_draft.ambiguity.bits`), and no
-box depends on another row's: however all are filled, the file is explained. So rows are drawn from their boxes one by
-one, as likely as a prior has them, and each dataset is independent of the truth and of all others but for the boxes. No
-guess is expected to come closer to these than `pytest_draft.ambiguity.bounds` says, and nobody can tell which is true.
+Somebody who knows in which leaf of each tree every row lies, all values that leaves tell of, and on which values a
+midpoint or a decoded extreme rests, knows no less than whoever has the file. What they lack of each row is a box
+(`pytest_draft.ambiguity.bits`), and no box depends on another row's: however all are filled, the file is explained. So
+rows are drawn from their boxes one by one, as likely as a prior has them, and each dataset is independent of the truth
+and of all others but for the boxes. No guess is expected to come closer to these than `pytest_draft.ambiguity.bounds`
+says, and nobody can tell which is true.
 
 Without counts the true rows determine them. Where nobody knows the draws, all rows count in all trees: rows that stay
 in their leaves leave what these say as it is, whichever were drawn.

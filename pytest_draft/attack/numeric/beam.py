@@ -1,11 +1,11 @@
 """One row placed in all its trees at once, compiled: in go messages of the leaves, out come boxes that the row may be.
 
-A row begins as one box of all values. It is joined with tree after tree: each leaf that a box reaches cuts a part out
-of it, which weighs the share of the prior mass that it keeps, times how likely the leaf's counts become when the row is
-there, given what is believed of all other rows. The parts with the most weight are kept by optimal resampling
-(Fearnhead and Clifford, 2003, "On-line inference for hidden Markov models via particle filters", section 3.2), so that
-their weights stay unbiased. A row that moves column by column does not get out of a wrong place; a box that is joined
-with trees never was in one.
+A row begins as a box of all values in each component (`Marginals`). It is joined with tree after tree: each leaf that a
+box reaches cuts a part out of it, which weighs the share of the prior mass that it keeps, times how likely the leaf's
+counts become when the row is there, given what is believed of all other rows. The parts with the most weight are kept
+by optimal resampling (Fearnhead and Clifford, 2003, "On-line inference for hidden Markov models via particle filters",
+section 3.2), so that their weights stay unbiased. A row that moves column by column does not get out of a wrong place;
+a box that is joined with trees never was in one.
 
 What is believed of the other rows enters by tables of each leaf: the exact distribution of a class's draws and
 different rows, by convolution, and where that has too many states a normal one.
@@ -58,7 +58,7 @@ class Leaves(NamedTuple):
 
 @redacted
 class Marginals(NamedTuple):
-    """How likely each state is, by class, each attribute for itself."""
+    """How likely each state is, by class and component of the rows, each attribute for itself."""
 
     start: Int32Array
     """Shape (n_attributes + 1,). Where each attribute's states begin."""
@@ -66,9 +66,11 @@ class Marginals(NamedTuple):
     missing: Int32Array
     """`one_hot` and `missing`, shape (n_attributes,): as in `Attributes`."""
     below: FloatArray
-    """Shape (n_classes, n_states + n_attributes). What all states before one have, from `start` plus the number of the
-    attribute; the last of an attribute is 1.
+    """Shape (n_classes, n_components, n_states + n_attributes). What all states before one have, from `start` plus the
+    number of the attribute; the last of an attribute is 1.
     """
+    share: FloatArray
+    """Shape (n_classes, n_components). How many of a class's rows are of each component."""
 
 
 @redacted
@@ -171,39 +173,25 @@ def tabulate(leaves, messages, times, background, first, last):  # type: ignore[
 
 
 @compiled
-def _without(table, at, n_draws, n_distinct, m, q, out):  # type: ignore[no-untyped-def]
-    """Write a table without a row that is in the leaf with probability `q`, below one half, to `out`, by division."""
-    wide, step, by = n_distinct + 1, 1 if n_distinct else 0, 1 / (1 - q)
-    for d in range(n_draws + 1):
-        for e in range(wide):
-            i = d * wide + e
-            moved = out[i - m * wide - step] if d >= m and e >= step else 0.0
-            out[i] = max(0.0, (table[at + i] - q * moved) * by)
-
-
-@compiled
-def _of_others(belief, label, times, start, t, leaf, k, c, is_by_class, n_draws, n_distinct, background, out):  # type: ignore[no-untyped-def]
-    """Write a class's table by all rows but one to `out`, where a division would lose digits."""
-    out[: (n_draws + 1) * (n_distinct + 1)] = 0.0
-    out[0] = 1.0
-    for j in range(len(label)):
-        if j == k or times[t, j] == 0 or (is_by_class and label[j] != c):
-            continue
-        of_other = (1 - background[j]) * belief[j, leaf] + background[j] * start[leaf, label[j]]
-        _add(out, 0, n_draws, n_distinct, times[t, j], of_other)
-
-
-@compiled
 def _of_all_but(leaves, messages, times, background, t, leaf, k, c, q, out):  # type: ignore[no-untyped-def]
     """Write a class's table by all rows but `k`, which is in the leaf with probability `q`, to `out`."""
-    n_draws, n_distinct = leaves.count[leaf, c], leaves.distinct[leaf]
+    n_draws, n_distinct, at = leaves.count[leaf, c], leaves.distinct[leaf], leaves.table[leaf, c]
+    wide, step = n_distinct + 1, 1 if n_distinct else 0
     if q < 0.5:
-        _without(messages.table, leaves.table[leaf, c], n_draws, n_distinct, times[t, k], q, out)
-    else:
-        _of_others(
-            messages.belief, messages.label, times, leaves.start, t, leaf, k, c, leaves.by_class[leaf], n_draws,
-            n_distinct, background, out,
-        )  # fmt: skip
+        for d in range(n_draws + 1):
+            for e in range(wide):
+                i, m = d * wide + e, times[t, k]
+                moved = out[i - m * wide - step] if d >= m and e >= step else 0.0
+                out[i] = max(0.0, (messages.table[at + i] - q * moved) / (1 - q))
+        return
+    # Of what the row most likely fills, a division would leave no digits.
+    out[: (n_draws + 1) * wide] = 0.0
+    out[0] = 1.0
+    for j in range(len(messages.label)):
+        own = messages.label[j]
+        if j != k and times[t, j] > 0 and (own == c or not leaves.by_class[leaf]):
+            other = (1 - background[j]) * messages.belief[j, leaf] + background[j] * leaves.start[leaf, own]
+            _add(out, 0, n_draws, n_distinct, times[t, j], other)
 
 
 @compiled
@@ -625,32 +613,23 @@ def _draw_label(leaves, messages, times, k, background, clip, random, found, oth
     return n_classes - 1
 
 
-@compiled
-def _all_values(known, start, one_hot, missing, box):  # type: ignore[no-untyped-def]
-    """Make a box of all that a row may be, given its known states."""
-    low, high, may_miss, gone = box
-    gone[:] = 0
-    for a in range(len(low)):
-        own, n_states = known[a], start[a + 1] - start[a]
-        low[a], high[a], may_miss[a] = 0, n_states - 1, 0
-        if not one_hot[a] and missing[a] >= 0:
-            high[a], may_miss[a] = n_states - 2, 1
-        if own >= 0:
-            low[a], high[a], may_miss[a] = own, own, 0
-            if not one_hot[a] and own == missing[a]:
-                low[a], high[a], may_miss[a] = 1, 0, 1
+def all_values(known: Int32Array, marginals: Marginals) -> Int32Array:
+    """Return boxes of all that rows may be: least and greatest state, and whether it may be missing.
 
+    Parameters
+    ----------
+    known : ndarray of int32, shape (n_rows, n_attributes)
+        Known states; -1 elsewhere.
 
-@compiled
-def _traced(share, order, origin, at_leaf, first, new):  # type: ignore[no-untyped-def]
-    """Write how likely each leaf is to `new`, by the boxes that were left and where each came from."""
-    for t in order:
-        new[first[t] : first[t + 1]] = 0.0
-    for b in range(len(share)):
-        place = b
-        for i in range(len(order) - 1, -1, -1):
-            new[at_leaf[i, place]] += share[b]
-            place = origin[i, place]
+    Returns
+    -------
+    ndarray of int32, shape (3, n_rows, n_attributes)
+    """
+    last, may_miss = np.diff(marginals.start) - 1, (marginals.missing >= 0) & ~marginals.one_hot
+    is_missing = may_miss & (known == marginals.missing)
+    low, high = np.where(known >= 0, known, 0), np.where(known >= 0, known, last - may_miss)
+    box = np.where(is_missing, 1, low), np.where(is_missing, 0, high), np.where(known >= 0, is_missing, may_miss)
+    return np.stack(box).astype(np.int32)
 
 
 @compiled
@@ -663,8 +642,8 @@ def believe(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915
     Parameters
     ----------
     times : ndarray of int32, shape (n_trees, n_rows)
-    known : ndarray of int32, shape (n_rows, n_attributes)
-        Known states; -1 elsewhere.
+    known : ndarray of int32, shape (3, n, n_attributes)
+        Of `all_values`.
     rows : ndarray of int64, shape (n,)
     settings : tuple of (int, float, float, float, float)
         Boxes that are kept, clip of the evidence, gap to the best beyond which a box goes, jitter of the trees' order,
@@ -685,7 +664,8 @@ def believe(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915
     least = np.exp(-gap)
     of_nodes = (nodes.walks.attribute, nodes.walks.right, nodes.walks.child, marginals.missing)
     root = nodes.walks.root
-    start, one_hot, missing, all_below = marginals.start, marginals.one_hot, marginals.missing, marginals.below
+    start, one_hot, missing = marginals.start, marginals.one_hot, marginals.missing
+    share_of = marginals.share
     first, of_node, parent, node_of = leaves.first, leaves.of_node, leaves.parent, leaves.node
     belief, label = messages.belief, messages.label
     n_attributes, n_trees = len(start) - 1, len(first) - 1
@@ -702,7 +682,7 @@ def believe(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915
     for a in range(n_attributes):
         hot[a + 1] = hot[a] + (start[a + 1] - start[a] if one_hot[a] else 0)
     gone = np.zeros((2, width, hot[-1]), np.uint8)
-    box_weight = np.empty(width)
+    box_weight, component = np.empty(width), np.empty((2, width), np.int32)
     origin, at_leaf = np.empty((n_trees, width), np.int32), np.empty((n_trees, width), np.int32)
     undo, stack = np.empty((deepest + 1, 4), np.int32), np.empty((deepest + 1, 3), np.int32)
     gain = np.empty(deepest + 1)
@@ -729,11 +709,13 @@ def believe(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915
             t = order[i]
             for leaf in range(first[t], first[t + 1]):
                 found[leaf] = np.exp(power * found[leaf])
-        below = all_below[c]
+        below = marginals.below[c]
         now = 0
-        _all_values(known[k], start, one_hot, missing, (low[0, 0], high[0, 0], may_miss[0, 0], gone[0, 0]))
-        n_boxes = 1
-        box_weight[0] = 1.0
+        n_boxes = len(share_of[c])
+        for b in range(n_boxes):
+            low[0, b], high[0, b], may_miss[0, b] = known[0, row], known[1, row], known[2, row]
+            gone[0, b] = 0
+            box_weight[b], component[0, b] = share_of[c, b], b
         for i in range(n_order):
             t = order[i]
             n, most = 0, 0.0
@@ -741,8 +723,8 @@ def believe(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915
                 before = n
                 box = (low[now, b], high[now, b], may_miss[now, b], gone[now, b])
                 n, most = _reach(
-                    of_nodes, start, hot, one_hot, missing, of_node, below, root[t], box, found, box_weight[b],
-                    undo, stack, gain, leaf_of, weight, n, most,
+                    of_nodes, start, hot, one_hot, missing, of_node, below[component[now, b]], root[t], box, found,
+                    box_weight[b], undo, stack, gain, leaf_of, weight, n, most,
                 )  # fmt: skip
                 box_of[before:n] = b
             kept = 0
@@ -754,7 +736,7 @@ def believe(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915
             for b in range(n_new):
                 j = chosen[b]
                 old = box_of[j]
-                origin[i, b], at_leaf[i, b] = old, leaf_of[j]
+                origin[i, b], at_leaf[i, b], component[1 - now, b] = old, leaf_of[j], component[now, old]
                 low[1 - now, b], high[1 - now, b] = low[now, old], high[now, old]
                 may_miss[1 - now, b], gone[1 - now, b] = may_miss[now, old], gone[now, old]
                 box = (low[1 - now, b], high[1 - now, b], may_miss[1 - now, b], gone[1 - now, b])
@@ -763,7 +745,13 @@ def believe(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915
             n_boxes, now = n_new, 1 - now
         total = max(box_weight[:n_boxes].sum(), 1e-300)
         share = box_weight[:n_boxes] / total
-        _traced(share, order[:n_order], origin, at_leaf, first, new)
+        for t in order[:n_order]:
+            new[first[t] : first[t + 1]] = 0.0
+        for b in range(n_boxes):
+            place = b
+            for i in range(n_order - 1, -1, -1):
+                new[at_leaf[i, place]] += share[b]
+                place = origin[i, place]
         for i in range(n_order):
             t = order[i]
             for leaf in range(first[t], first[t + 1]):
@@ -777,4 +765,4 @@ def believe(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915
                 b += 1
             box = (low[now, b], high[now, b], may_miss[now, b], gone[now, b])
             for a in range(n_attributes):
-                drawn[d, k, a] = _state_in(below, start, hot, one_hot, missing, box, a, random)
+                drawn[d, k, a] = _state_in(below[component[now, b]], start, hot, one_hot, missing, box, a, random)

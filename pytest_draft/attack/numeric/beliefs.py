@@ -2,7 +2,9 @@
 
 Round by round each row is believed anew in the boxes that `beam` finds, given what is believed of all the others. Rows
 of a batch are independent, and one thread takes some of them each. A part of each row counts as not placed yet, less
-from round to round; how likely each value is, by class, is learnt from the boxes (as `prior` does from datasets).
+from round to round. How likely each value is, is learnt from the boxes (as `prior` does from datasets): by class and by
+component, of which each takes an equal part of the rows along the line on which these differ the most. So columns that
+go together need not be independent; a box begins in one component and keeps it.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pytest_draft.arrays import Flag, FloatArray, Int32Array, IntArray
-from pytest_draft.attack.numeric.beam import Marginals, Messages, believe, leaves_of, tabulate
+from pytest_draft.attack.numeric.beam import Marginals, Messages, all_values, believe, leaves_of, tabulate
 from pytest_draft.attack.numeric.chain import Window, random_start
 from pytest_draft.attack.numeric.dataset import fill
 from pytest_draft.attack.numeric.parameters import BELIEFS
@@ -24,7 +26,7 @@ _PSEUDO = 0.3
 """How many rows the base counts as, for each row, when the values of all rows are learnt."""
 
 _OF_ALL = 10.0
-"""How many rows all classes together count as, when the values of one class are learnt."""
+"""How many rows all together count as for the values of a component, and a component's rows for those of a class."""
 
 
 class Beliefs:
@@ -105,9 +107,10 @@ class Beliefs:
         def place(w: int) -> None:
             here = slice(w, None, workers)
             own, own_label = np.empty_like(changed[here]), np.empty_like(label[here])
+            whole = all_values(problem.state[rows[here]], self._marginals)
             its_rows, its_seeds = np.ascontiguousarray(rows[here]), np.ascontiguousarray(seeds[here])
             believe(
-                problem.nodes, self.leaves, self._marginals, messages, problem.times, problem.state, its_rows,
+                problem.nodes, self.leaves, self._marginals, messages, problem.times, whole, its_rows,
                 problem.label_known, settings, BELIEFS.step, background, its_seeds, own, own_label, self._drawn,
                 stop,
             )  # fmt: skip
@@ -118,25 +121,41 @@ class Beliefs:
         messages.belief[rows], messages.label[rows] = changed, label
 
     def _learnt(self) -> Marginals:
-        """Return how likely each state is in each class, by the rows drawn last."""
-        problem = self.problem
-        n_classes, n_attributes = problem.n_classes, len(self.prior.base)
-        label, n_drawn, n_rows = self._messages.label, *self._drawn.shape[:2]
-        below = np.zeros((n_classes, self._start[-1] + n_attributes))
+        """Return how likely each state is in each class and component, by the rows drawn last."""
+        drawn, n_classes, n_components = self._drawn, self.problem.n_classes, BELIEFS.components
+        n_drawn, n_rows, n_attributes = drawn.shape
+        label, component = np.broadcast_to(self._messages.label, (n_drawn, n_rows)), self._components()
+        below = np.zeros((n_classes, n_components, self._start[-1] + n_attributes))
+        share = np.ones((n_classes, n_components))
+        if self.rounds:
+            np.add.at(share, (label, component), 1 / n_drawn)
         for a, base in enumerate(self.prior.base):
             size = len(base)
-            by_class = np.zeros((n_classes, size))
+            found = np.zeros((n_classes, n_components, size))
             if self.rounds:
-                np.add.at(by_class, (np.broadcast_to(label, (n_drawn, n_rows)), self._drawn[:, :, a]), 1 / n_drawn)
-            of_all = by_class.sum(axis=0) + _PSEUDO * n_rows * base
-            by_class += _OF_ALL * of_all / of_all.sum()
+                np.add.at(found, (label, component, drawn[:, :, a]), 1 / n_drawn)
+            of_all = found.sum(axis=(0, 1)) + _PSEUDO * n_rows * base
+            of_component = found.sum(axis=0) + _OF_ALL * of_all / of_all.sum()
+            found += _OF_ALL * of_component / of_component.sum(axis=1, keepdims=True)
             if self.prior.smooth[a]:
-                by_class = np.stack([smoothed(share, base) for share in by_class])
-            by_class /= by_class.sum(axis=1, keepdims=True)
-            mass = base * (np.maximum(by_class, 1e-12) / base) ** self.prior.strength
+                found = np.apply_along_axis(smoothed, 2, found, base)
+            found /= found.sum(axis=2, keepdims=True)
+            mass = base * (np.maximum(found, 1e-12) / base) ** self.prior.strength
             at = self._start[a] + a
-            below[:, at + 1 : at + size + 1] = np.cumsum(mass / mass.sum(axis=1, keepdims=True), axis=1)
-        return Marginals(self._start, self._one_hot, self._missing, below)
+            below[:, :, at + 1 : at + size + 1] = np.cumsum(mass / mass.sum(axis=2, keepdims=True), axis=2)
+        return Marginals(self._start, self._one_hot, self._missing, below, share / share.sum(axis=1, keepdims=True))
+
+    def _components(self) -> IntArray:
+        """Return the component of each drawn row: equal parts along the line on which the ranks lie most apart."""
+        drawn, ranked = self._drawn, np.flatnonzero(self.prior.smooth)
+        if not len(ranked):
+            return np.zeros(drawn.shape[:2], dtype=np.int64)
+        common = [np.cumsum(np.bincount(drawn[:, :, a].ravel())) / drawn[:, :, a].size for a in ranked]
+        rank = np.stack([share[drawn[:, :, a]] for a, share in zip(ranked, common, strict=True)], axis=2)
+        rank -= rank.mean(axis=(0, 1))
+        line = np.linalg.eigh(np.einsum("dka,dkb->ab", rank, rank))[1][:, -1]
+        place: FloatArray = rank @ line
+        return np.searchsorted(np.quantile(place, np.linspace(0, 1, BELIEFS.components + 1)[1:-1]), place)
 
     def draw(self, rng: np.random.Generator) -> tuple[Int32Array, Int32Array]:
         """Return states of all rows, drawn from what is believed of each, and their labels."""

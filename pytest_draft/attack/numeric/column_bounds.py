@@ -237,43 +237,28 @@ def settle(column: ColumnBounds, members: Members, timebox: TimeBox) -> int:
     return CHANGED
 
 
-@njit(cache=True, nogil=True)
 def _compare(column: ColumnBounds, members: Members) -> int:
     """Find which rows' values are at least which others', and narrow the bounds by that; return the state."""
-    bound, n = column.bound, len(column.above)
-    if not n:
+    if not len(column.above):
         return SETTLED
-    above = column.above.copy()
-    _add_order(column, members, above)
-    for middle in range(n):
-        for high in range(n):
-            if above[high, middle]:
-                above[high] |= above[middle]
+    before, above = column.bound.copy(), column.above.copy()
+    above |= -column.bound[1][:, None] >= column.bound[0]
+    takers = _all_takers(column, members)
+    for i in np.flatnonzero((takers[:, 0] >= 0) & (takers[:, 1] < 0)).tolist():
+        group = column.splits.group[i]
+        rows = members.row[members.start[group] : members.start[group + 1]]
+        if column.splits.sign[i] == 0:
+            above[takers[i, 0], rows] = True
+        else:
+            above[rows, takers[i, 0]] = True
+    for middle in range(len(above)):
+        above[above[:, middle]] |= above[middle]
     changed = bool((above != column.above).any())
     column.above[:] = above
-    for high in range(n):
-        for low in range(n):
-            if above[high, low]:
-                changed |= _narrow(bound, 0, low, bound[0, high])
-                changed |= _narrow(bound, 1, high, bound[1, low])
-    return CHANGED if changed else SETTLED
-
-
-@njit(cache=True, nogil=True)
-def _add_order(column: ColumnBounds, members: Members, above: BoolArray) -> None:
-    """Note whose values are at least whose: by their bounds, and of those that alone can take an extreme."""
-    for high in range(len(above)):
-        for low in range(len(above)):
-            above[high, low] |= -column.bound[1, high] >= column.bound[0, low]
-    taker = np.empty(_MOST_EXAMINED, dtype=np.int64)
-    for i in range(len(column.splits.group)):
-        if column.splits.is_whole[i] and _takers(column, members, i, taker) == 1:
-            group = column.splits.group[i]
-            for row in members.row[members.start[group] : members.start[group + 1]]:
-                if column.splits.sign[i] == 0:
-                    above[taker[0], row] = True
-                else:
-                    above[row, taker[0]] = True
+    upper, lower = column.bound
+    column.bound[0] = np.minimum(upper, np.where(above, upper[:, None], np.inf).min(axis=0))
+    column.bound[1] = np.minimum(lower, np.where(above, lower, np.inf).min(axis=1))
+    return CHANGED if changed or _is_narrower(column.bound, before) else SETTLED
 
 
 def _is_narrower(new: FloatArray, old: FloatArray) -> bool:

@@ -131,13 +131,6 @@ def _next(state):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _mixed(code, value):  # type: ignore[no-untyped-def]
-    """Return a hash with one more number in it."""
-    code = (code ^ (value + np.int64(0x1E3779B97F4A7C15))) * np.int64(0x3F58476D1CE4E5B9)
-    return code ^ ((code >> 29) & np.int64(0x7FFFFFFFF))
-
-
-@compiled
 def _longer(array, size):  # type: ignore[no-untyped-def]
     """Return an array with room for at least `size` along its first axis."""
     if size <= len(array):
@@ -148,38 +141,23 @@ def _longer(array, size):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _log_sum(a, b):  # type: ignore[no-untyped-def]
-    if a < b:
-        a, b = b, a
-    return a if b == -np.inf else a + np.log1p(np.exp(b - a))
-
-
-@compiled
-def _list(waiting, i, place, to, constant):  # type: ignore[no-untyped-def]
+def _list(waiting, i, place, constant, n_known, tested):  # type: ignore[no-untyped-def]
     """List the column at a place of a hypothesis as constant or varying, and move it in the splitter's order."""
     order, number = waiting.order[i], waiting.number[i]
-    n = number[_LISTED]
-    waiting.column[i, n], waiting.constant[i, n] = order[place], constant
-    order[place], order[to] = order[to], order[place]
+    n, column = number[_LISTED], order[place]
+    if constant:
+        to = n_known + number[_FOUND]
+        number[_FOUND] += 1
+    else:
+        number[_LEFT] -= 1
+        to = number[_LEFT]
+        number[_RANDOM] = _next(number[_RANDOM])
+        if column == tested:
+            number[_WON] = number[_RANDOM] & 0x7FFFFFFF
+    waiting.column[i, n], waiting.constant[i, n] = column, constant
+    order[place], order[to] = order[to], column
     number[_LISTED] += 1
     number[_VISITED] += 1
-
-
-@compiled
-def _is_constant(waiting, i, place, n_known):  # type: ignore[no-untyped-def]
-    _list(waiting, i, place, n_known + waiting.number[i, _FOUND], True)
-    waiting.number[i, _FOUND] += 1
-
-
-@compiled
-def _varies(waiting, i, place, tested):  # type: ignore[no-untyped-def]
-    number = waiting.number[i]
-    number[_LEFT] -= 1
-    column = waiting.order[i, place]
-    _list(waiting, i, place, number[_LEFT], False)
-    number[_RANDOM] = _next(number[_RANDOM])
-    if column == tested:
-        number[_WON] = number[_RANDOM] & 0x7FFFFFFF
 
 
 @compiled
@@ -215,24 +193,21 @@ def _go_on(waiting, i, grown, node, max_features, n_known, least, lost):  # type
             # Rows that tie in one column tie in others: nothing is taken to speak against it.
             as_constant = as_varying = weight[i] + np.log(0.5)
         if as_constant < least:
-            lost[0] = _log_sum(lost[0], as_constant)
+            lost[0] = np.logaddexp(lost[0], as_constant)
         if as_varying < least:
-            lost[0] = _log_sum(lost[0], as_varying)
+            lost[0] = np.logaddexp(lost[0], as_varying)
         if as_constant < least and as_varying < least:
             return _DROPPED
         if as_constant >= least and as_varying >= least:
             waiting.order[i + 1], waiting.number[i + 1] = order, number
             waiting.column[i + 1], waiting.constant[i + 1] = waiting.column[i], waiting.constant[i]
             weight[i + 1], weight[i] = as_constant, as_varying
-            _is_constant(waiting, i + 1, place, n_known)
-            _varies(waiting, i, place, grown.tested[node])
+            _list(waiting, i + 1, place, True, n_known, grown.tested[node])
+            _list(waiting, i, place, False, n_known, grown.tested[node])
             return _BRANCHED
-        if as_constant >= least:
-            weight[i] = as_constant
-            _is_constant(waiting, i, place, n_known)
-        else:
-            weight[i] = as_varying
-            _varies(waiting, i, place, grown.tested[node])
+        constant = as_constant >= least
+        weight[i] = as_constant if constant else as_varying
+        _list(waiting, i, place, constant, n_known, grown.tested[node])
     return _THROUGH
 
 
@@ -240,10 +215,10 @@ def _go_on(waiting, i, grown, node, max_features, n_known, least, lost):  # type
 def _code(order, known):  # type: ignore[no-untyped-def]
     """Return a hash of columns in an order, and of how many known constant ones are handed down."""
     code = np.int64(0)
-    for column in order:
-        code = _mixed(code, column)
-    for total in known:
-        code = _mixed(code, total)
+    for i in range(len(order) + len(known)):
+        value = order[i] if i < len(order) else known[i - len(order)]
+        code = (code ^ (value + np.int64(0x1E3779B97F4A7C15))) * np.int64(0x3F58476D1CE4E5B9)
+        code ^= (code >> 29) & np.int64(0x7FFFFFFFF)
     return code
 
 
@@ -253,7 +228,7 @@ def _strongest(states, width, target, lost):  # type: ignore[no-untyped-def]
     kept = np.zeros(len(states.weight), np.bool_)
     kept[np.argsort(-states.weight, kind="mergesort")[:width]] = True
     for weight in states.weight[~kept]:
-        lost[0] = _log_sum(lost[0], weight)
+        lost[0] = np.logaddexp(lost[0], weight)
     place = np.cumsum(kept) - 1
     for e in range(len(target)):
         target[e] = place[target[e]] if kept[target[e]] else _UNEXPLAINED
@@ -340,7 +315,7 @@ def follow(seed, grown, splitter, width, floor, most, stop):  # type: ignore[no-
                 key = (_code(waiting.order[i], waiting.known[i, :handed_down]), number[_RANDOM])
                 if key in place_of:
                     place = place_of[key]
-                    new.weight[place] = _log_sum(new.weight[place], reached)
+                    new.weight[place] = np.logaddexp(new.weight[place], reached)
                 else:
                     place = place_of[key] = np.int64(n_new)
                     n_new += 1
@@ -387,10 +362,10 @@ def _shares(layer, sizes, source, target, weight, lost):  # type: ignore[no-unty
         for e in range(layer[node], layer[node + 1]):
             if target[e] >= 0:
                 end = first[node + 1] + target[e]
-                alpha[end] = _log_sum(alpha[end], alpha[first[node] + source[e]] + weight[e])
+                alpha[end] = np.logaddexp(alpha[end], alpha[first[node] + source[e]] + weight[e])
     total = lost
     for last in alpha[first[n_nodes] :]:
-        total = _log_sum(total, last)
+        total = np.logaddexp(total, last)
     beta[first[n_nodes] :] = 0.0
     share = np.zeros(len(weight))
     for node in range(n_nodes - 1, -1, -1):
@@ -398,6 +373,6 @@ def _shares(layer, sizes, source, target, weight, lost):  # type: ignore[no-unty
             if target[e] >= 0:
                 begin, end = first[node] + source[e], first[node + 1] + target[e]
                 after = weight[e] + beta[end]
-                beta[begin] = _log_sum(beta[begin], after)
+                beta[begin] = np.logaddexp(beta[begin], after)
                 share[e] = np.exp(alpha[begin] + after - total)
     return share

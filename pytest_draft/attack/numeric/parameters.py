@@ -86,10 +86,12 @@ class BeliefParameters:
     400 boxes the same rounds take two to four times as long and come a little closer.
     """
 
-    share: float = 0.4
+    share: float = 0.7
     """Of the time that is left, for all rounds together."""
     width: int = 100
     """Boxes that are kept of a row."""
+    components: int = 5
+    """Parts of the rows in each of which columns are independent (`Beliefs`): with 1, an error that is .026 is .030."""
     step: float = 0.4
     """Share of a row's new belief that is taken; the rest stays as it was."""
     background: tuple[float, float] = (0.1, 0.01)
@@ -110,7 +112,7 @@ class BeliefParameters:
     """`batch` and `most_batches`: rows that are placed anew at a time, from the same tables, and how often these are
     filled in a round at most.
     """
-    most_rounds: int = 30
+    most_rounds: int = 60
     """Rounds after which another search begins from nothing."""
     fewest_rounds: int = 12
     """Where there is no time for as many, rows are annealed from random places; a further search with fewer is left

@@ -214,24 +214,17 @@ def _deduce(known: _KnownRowTargets, leaves: _OpenLeaves, nodes: ForestNodes, ti
     return True
 
 
-@njit(cache=True, nogil=True)
 def _put_sure(known: _KnownRowTargets, leaves: _OpenLeaves) -> bool:
     """Put the rows that alone have their target into its leaves; return whether they fit."""
-    holder = np.full(len(known.size), -1)
-    for row in np.flatnonzero(known.is_alone & (known.possible.sum(axis=1) == 1)):
-        target = np.argmax(known.possible[row])
-        if known.size[target] == 1:
-            holder[target] = row
-    for i in range(len(leaves.target)):
-        tree, row = leaves.tree[i], holder[leaves.target[i]]
-        if leaves.target[i] >= 0 and leaves.n_rows[i] > 0 and row >= 0:
-            if known.leaf[tree, row] != UNKNOWN or known.times[tree, row] != leaves.times[i]:
-                return False
-            _put(known, leaves, i, row)
-    return True
+    rows = np.flatnonzero(known.is_alone & (known.possible.sum(axis=1) == 1))
+    target = known.possible[rows].argmax(axis=1)
+    rows, target = rows[known.size[target] == 1], target[known.size[target] == 1]
+    holder = np.full(len(known.size) + 1, -1)  # the last is of leaves of several rows
+    holder[target] = rows
+    i = np.flatnonzero((leaves.n_rows > 0) & (holder[leaves.target] >= 0))
+    return _put(known, leaves, i, holder[leaves.target[i]])
 
 
-@njit(cache=True, nogil=True)
 def _deduce_tree(known: _KnownRowTargets, leaves: _OpenLeaves, nodes: ForestNodes, tree: int) -> int:
     """Put rows where only they can be, or where only they can be put, and exclude targets.
 
@@ -240,30 +233,23 @@ def _deduce_tree(known: _KnownRowTargets, leaves: _OpenLeaves, nodes: ForestNode
     int
         How many rows were put somewhere or lost a target; -1 where some do not fit.
     """
-    first, end = leaves.first[tree], leaves.first[tree + 1]
+    here = slice(leaves.first[tree], leaves.first[tree + 1])
     rows, fits = _places(known, leaves, nodes, tree)
     n_takers, n_places = fits.sum(axis=1), fits.sum(axis=0)
-    if (n_takers < leaves.n_rows[first:end]).any() or (n_places == 0).any():
+    if (n_takers < leaves.n_rows[here]).any() or (n_places == 0).any():
         return -1
-    found = 0
-    for k in range(len(rows)):
-        here = leaves.target[first:end][fits[:, k]]
-        if here.min() >= 0:
-            known.is_alone[rows[k]] = True
-            for target in np.flatnonzero(known.possible[rows[k]]):
-                if not (here == target).any():
-                    known.possible[rows[k], target] = False
-                    found += 1
-    is_full = n_takers == leaves.n_rows[first:end]
-    places = np.argwhere(fits)
-    for p in range(len(places)):
-        i, k = places[p]
-        if is_full[i] or n_places[k] == 1:
-            if known.leaf[tree, rows[k]] != UNKNOWN or leaves.n_rows[first + i] == 0:
-                return -1
-            _put(known, leaves, first + i, rows[k])
-            found += 1
-    return found
+    single = leaves.target[here] >= 0
+    sure = ~fits[~single].any(axis=0)
+    alone = rows[sure]
+    allowed = np.zeros((len(alone), len(known.size)), np.bool_)
+    leaf, k = np.nonzero(fits[single][:, sure])
+    allowed[k, leaves.target[here][single][leaf]] = True
+    found = int(np.count_nonzero(known.possible[alone] & ~allowed))
+    known.is_alone[alone] = True
+    known.possible[alone] &= allowed
+    is_full = n_takers == leaves.n_rows[here]
+    leaf, k = np.nonzero(fits & (is_full[:, None] | (n_places == 1)))
+    return found + len(k) if _put(known, leaves, leaf + leaves.first[tree], rows[k]) else -1
 
 
 @njit(cache=True, nogil=True)
@@ -300,19 +286,20 @@ def _places(known: _KnownRowTargets, leaves: _OpenLeaves, nodes: ForestNodes, tr
     return rows, fits
 
 
-@njit(cache=True, nogil=True)
-def _put(known: _KnownRowTargets, leaves: _OpenLeaves, i: int, row: int) -> None:
-    """Note that a row is in a leaf."""
+def _put(known: _KnownRowTargets, leaves: _OpenLeaves, i: IntArray, rows: IntArray) -> bool:
+    """Note that each of some rows is in a leaf; return whether they fit: if not, nothing is to be read any more."""
     tree, target = leaves.tree[i], leaves.target[i]
-    times = known.times[tree, row]
-    known.leaf[tree, row] = leaves.node[i]
-    leaves.n_rows[i] -= 1
-    if target < 0:
-        leaves.times[i] -= times
-    else:
-        known.is_alone[row] = True
-        known.possible[row, :target] = False
-        known.possible[row, target + 1 :] = False
+    times, single = known.times[tree, rows], target >= 0
+    fits = bool((known.leaf[tree, rows] == UNKNOWN).all() and (times == leaves.times[i])[single].all())
+    known.leaf[tree, rows] = leaves.node[i]
+    np.subtract.at(leaves.n_rows, i, 1)
+    np.subtract.at(leaves.times, i[~single], times[~single])
+    known.is_alone[rows[single]] = True
+    for row, only in np.unique(np.stack([rows, target], axis=1)[single], axis=0).tolist():
+        known.possible[row, :only] = False
+        known.possible[row, only + 1 :] = False
+    is_once = np.unique(tree * known.leaf.shape[1] + rows).size == len(rows)
+    return fits and is_once and bool((leaves.n_rows[i] >= 0).all())
 
 
 @njit(cache=True, nogil=True)
@@ -326,26 +313,24 @@ def _exclude_by_tree(known: _KnownRowTargets, leaves: _OpenLeaves) -> None:
     is_there = (known.leaf == UNKNOWN) & (known.times > room.reshape(-1, 1))
     for row in range(n_rows):
         known.is_alone[row] |= is_there[:, row].any()
+    # A number of draws as a bit; those 64 apart share one.
+    one, last = np.uint64(1), np.uint64(63)
+    bit = one << (known.times.astype(np.uint64) & last)
+    bit_of_leaf = one << (leaves.times.astype(np.uint64) & last)
     order = np.argsort(leaves.target, kind="mergesort")
     start = np.searchsorted(leaves.target[order], np.arange(len(known.size) + 1))
     times = np.zeros(n_trees, np.uint64)
     for target in range(len(known.size)):
         times[:] = 0
         for place in range(start[target], start[target + 1]):
-            times[leaves.tree[order[place]]] |= _bit(leaves.times[order[place]])
+            times[leaves.tree[order[place]]] |= bit_of_leaf[order[place]]
         for row in range(n_rows):
             for tree in range(n_trees):
                 if not known.possible[row, target]:
                     break
                 is_the_one = known.size[target] == 1 and times[tree] != 0
-                if (is_there[tree, row] or is_the_one) and times[tree] & _bit(known.times[tree, row]) == 0:
+                if (is_there[tree, row] or is_the_one) and times[tree] & bit[tree, row] == 0:
                     known.possible[row, target] = False
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _bit(times: int) -> Any:
-    """Return a number of draws as a bit; those 64 apart share one."""
-    return np.uint64(1) << np.uint64(times & 63)
 
 
 def _choose_exchangeable(known: _KnownRowTargets, leaves: _OpenLeaves, alike: IntArray, in_order: BoolArray) -> bool:
@@ -366,8 +351,8 @@ def _choose_exchangeable(known: _KnownRowTargets, leaves: _OpenLeaves, alike: In
             here = here[~known.possible[np.ix_(rivals, leaves.target[here])].any(axis=0)]
             best = here if len(here) > len(best) else best
         if len(best):
-            for i, row in zip(best.tolist(), rows.tolist(), strict=False):
-                _put(known, leaves, i, row)
+            n = min(len(best), len(rows))
+            _put(known, leaves, best[:n], rows[:n])
             in_order[rows] = False
             return True
     return False

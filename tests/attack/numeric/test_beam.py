@@ -16,6 +16,7 @@ from pytest_draft.attack.numeric.beam import (
     Marginals,
     Messages,
     _kept,
+    all_values,
     believe,
     evidence,
     leaves_of,
@@ -34,6 +35,7 @@ CLIP = 8.0
 UNLIMITED = (200_000, CLIP, 600.0, 0.5, 1.0)
 MOST_VECTORS = 3_000
 N_PROBLEMS = 12
+N_COMPONENTS = 2
 
 
 @cache
@@ -68,12 +70,13 @@ def believed(problem, seed):
     background = random.choice([0.0, 0.05, 0.3], size=len(label))
     tabulate(leaves, messages, problem.times, background, 0, len(leaves.node))
     start, walks = problem.nodes.start, problem.nodes.walks
-    below = np.zeros((problem.n_classes, start[-1] + len(walks.one_hot)))
-    for c, (a, n) in product(range(problem.n_classes), enumerate(problem.states.n_states)):
+    below = np.zeros((problem.n_classes, N_COMPONENTS, start[-1] + len(walks.one_hot)))
+    for c, z, (a, n) in product(range(problem.n_classes), range(N_COMPONENTS), enumerate(problem.states.n_states)):
         share = random.random(n) + 0.1
         at = start[a] + a
-        below[c, at + 1 : at + n + 1] = np.cumsum(share / share.sum())
-    return leaves, messages, Marginals(start, walks.one_hot, walks.missing, below), background
+        below[c, z, at + 1 : at + n + 1] = np.cumsum(share / share.sum())
+    parts = random.dirichlet(np.ones(N_COMPONENTS), problem.n_classes)
+    return leaves, messages, Marginals(start, walks.one_hot, walks.missing, below, parts), background
 
 
 def chances(problem, leaves, messages, background, k, c, leaf):
@@ -142,7 +145,7 @@ def test_with_room_for_all_boxes_a_row_is_believed_as_likely_in_each_leaf_as_all
     n_rows = len(messages.label)
     changed, label = np.zeros((n_rows, len(leaves.node)), dtype=np.float32), np.zeros(n_rows, dtype=np.int32)
     drawn = np.zeros((40, n_rows, states.shape[1]), dtype=np.int32)
-    unknown = np.full_like(problem.state, -1)
+    unknown = all_values(np.full_like(problem.state, -1), marginals)
     rows = np.arange(n_rows)
 
     believe(
@@ -154,11 +157,11 @@ def test_with_room_for_all_boxes_a_row_is_believed_as_likely_in_each_leaf_as_all
     for k in rows:
         seen = np.flatnonzero(problem.times[:, k])
         evidence(leaves, messages, problem.times, k, int(messages.label[k]), background, CLIP, found, scratch)
-        below = marginals.below[messages.label[k]]
-        mass = np.ones(len(states))
+        below, parts = marginals.below[messages.label[k]], marginals.share[messages.label[k]]
+        of_component = np.repeat(parts[:, None], len(states), axis=1)
         for a, start in enumerate(marginals.start[:-1]):
-            mass *= below[start + a + 1 + states[:, a]] - below[start + a + states[:, a]]
-        weight = mass * np.exp(found[at[seen]].sum(axis=0))
+            of_component *= below[:, start + a + 1 + states[:, a]] - below[:, start + a + states[:, a]]
+        weight = of_component.sum(axis=0) * np.exp(found[at[seen]].sum(axis=0))
         for t in seen:
             exact = np.bincount(at[t], weight / weight.sum(), len(leaves.node))
             here = slice(leaves.first[t], leaves.first[t + 1])
@@ -175,8 +178,8 @@ def test_known_values_stay_and_a_raised_flag_changes_nothing():
     changed, label = np.zeros((n_rows, len(leaves.node)), dtype=np.float32), np.zeros(n_rows, dtype=np.int32)
     drawn = np.full((5, *known.shape), -7, dtype=np.int32)
     args = (
-        problem.nodes, leaves, marginals, messages, problem.times, known, np.arange(n_rows), False,
-        (20, 8.0, 10.0, 0.5, 1.0), 0.5, background, np.arange(n_rows).astype(np.uint64), changed, label, drawn,
+        problem.nodes, leaves, marginals, messages, problem.times, all_values(known, marginals), np.arange(n_rows),
+        False, (20, 8.0, 10.0, 0.5, 1.0), 0.5, background, np.arange(n_rows).astype(np.uint64), changed, label, drawn,
     )  # fmt: skip
 
     believe(*args, STOP)
