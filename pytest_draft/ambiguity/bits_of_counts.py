@@ -23,7 +23,8 @@ from scipy.special import gammaln
 
 from pytest_draft.ambiguity.explained import ExplainedRows
 from pytest_draft.arrays import BoolArray, Flag, FloatArray, IntArray
-from pytest_draft.attack.numeric.dataset import NONE, compiled, lies_left
+from pytest_draft.attack.numeric.dataset import NONE, lies_left
+from pytest_draft.compiling import compiled
 
 _MOST_BITS = 40.0
 """Larger boxes count as this large: what a 64-bit float counts exactly."""

@@ -13,7 +13,6 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
-from numba import njit
 from scipy.special import gammaln
 
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
@@ -21,6 +20,7 @@ from pytest_draft.attack.compiled_trees import leaves_of, tests_of
 from pytest_draft.attack.evidence.evidence import LeafModel, score
 from pytest_draft.attack.walk.mixture import SampledRows
 from pytest_draft.attack.walk.sweeps import Scratch, changes_of
+from pytest_draft.compiling import compiled
 
 MOST_MOVED = 30
 """Most rows that change between two vectors."""
@@ -32,7 +32,7 @@ MOST_ROWS = 1_000
 """Bits are looked for in no more rows: there are enough long before."""
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _gains(walks, counts, rows, offset, n_classes, scratch, found):  # type: ignore[no-untyped-def]
     """Write what each change of one open value of one row adds to the log-likelihood."""
     for row in range(len(rows.value)):
@@ -45,7 +45,7 @@ def _gains(walks, counts, rows, offset, n_classes, scratch, found):  # type: ign
                 found[row, offset[a] + value] = scratch.change[value]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _splits(evidence, rows, here, there, label, n_here, least, found, n_classes):  # type: ignore[no-untyped-def]
     """Write what each split of two vectors' rows adds to the log-likelihood, from `least` rows of the first on."""
     for place in range(len(found)):

@@ -19,8 +19,9 @@ from pytest_draft.ambiguity.explained import ExplainedRows
 from pytest_draft.ambiguity.population import Population
 from pytest_draft.arrays import BoolArray, Flag, Int32Array, IntArray
 from pytest_draft.attack.numeric.anneal import draw, exchange, sweep, uniform
-from pytest_draft.attack.numeric.dataset import Copula, compiled, put, take, with_prior
+from pytest_draft.attack.numeric.dataset import Copula, put, take, with_prior
 from pytest_draft.attack.numeric.energy import missed
+from pytest_draft.compiling import compiled
 
 
 @dataclass(frozen=True)

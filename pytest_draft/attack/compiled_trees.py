@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from pytest_draft.arrays import BoolArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.forest.nodes import ForestNodes
 from pytest_draft.attack.redacted import redacted
+from pytest_draft.compiling import compiled, inlined
 from pytest_draft.domain import Domain
 
 
@@ -160,19 +160,19 @@ class Walks(NamedTuple):
         )
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def goes_left(cut: int, value: int) -> bool:
     """Return whether a value goes left of a cut."""
     return value < cut if cut >= 0 else value != -1 - cut
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def next_of(walks, node, value):  # type: ignore[no-untyped-def]
     """Return the child that a value of the tested attribute leads to."""
     return walks.child[2 * node + goes_left(walks.cut[node], value)]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def leaf_of(walks: Walks, tree: int, row: Int32Array) -> int:
     """Return the leaf that a row reaches in one tree."""
     node = walks.root[tree]
@@ -181,7 +181,7 @@ def leaf_of(walks: Walks, tree: int, row: Int32Array) -> int:
     return int(-1 - walks.attribute[node])
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def tested_by(walks, tree, row):  # type: ignore[no-untyped-def]
     """Return which attributes a row's way through one tree tests, as bits; those 64 apart share one."""
     node, bits = walks.root[tree], np.uint64(0)
@@ -191,7 +191,7 @@ def tested_by(walks, tree, row):  # type: ignore[no-untyped-def]
     return bits
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def leaves_of(walks: Walks, values: Int32Array) -> Int32Array:
     """Return the leaf of each row in each tree.
 
@@ -210,7 +210,7 @@ def leaves_of(walks: Walks, values: Int32Array) -> Int32Array:
     return leaves
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def tests_of(walks: Walks, values: Int32Array) -> NDArray[np.uint64]:
     """Return what each row's way through each tree tests, as `tested_by`, shape (n_rows, n_trees)."""
     tested = np.empty((len(values), len(walks.root)), dtype=np.uint64)
@@ -220,7 +220,7 @@ def tests_of(walks: Walks, values: Int32Array) -> NDArray[np.uint64]:
     return tested
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def tested_anywhere(walks: Walks, values: Int32Array) -> BoolArray:
     """Return whether some tree tests each attribute on each row's way, shape (n_rows, n_attributes)."""
     tested = np.zeros(values.shape, dtype=np.bool_)

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Tree
 from pytest_draft.attack.redacted import redacted
+from pytest_draft.compiling import compiled, inlined
 
 
 @redacted
@@ -136,7 +136,7 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
     return shown
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _sent_down(left, right, feature, threshold, missing_left, columns, order, looks, node, top, takers):  # type: ignore[no-untyped-def]
     """Sort vectors by leaves: those of each node stand together, in their order."""
     start, stop = np.zeros(len(left), np.int64), np.zeros(len(left), np.int64)
@@ -170,7 +170,7 @@ def _sent_down(left, right, feature, threshold, missing_left, columns, order, lo
             top[v, 1], takers[v, 1] = _largest(lefts[:n_left], rights[:n_right], -1)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _largest(some, others, sign):  # type: ignore[no-untyped-def]
     """Return the largest of values that are multiplied by 1 or -1, and how many are as large."""
     top, number = -np.inf, 0

@@ -7,7 +7,6 @@ no target enters here.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.special import softmax
 
@@ -17,6 +16,7 @@ from pytest_draft.artifact.forest.observations import BoostedSums, ClassCounts, 
 from pytest_draft.artifact.rules.rule_list import RuleList
 from pytest_draft.attack.boosted.staged import boosted, stages
 from pytest_draft.attack.descent import leaf_positions
+from pytest_draft.compiling import compiled
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.timebox import TimeBox
 
@@ -211,7 +211,7 @@ def _bits_of(flags: BoolArray) -> NDArray[np.uint64]:
     return np.pad(packed, [(0, 0), (0, -packed.shape[1] % 8)]).view(np.uint64)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _find_positions(room, fits, everyone, possible):  # type: ignore[no-untyped-def]
     """Set which classes are possible: those for which some position was drawn by no tree more often than has room."""
     n_trees, n_rows, n_classes = room.shape

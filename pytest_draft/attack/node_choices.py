@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.attack.redacted import redacted
+from pytest_draft.compiling import compiled
 
 CRITERIA = {"gini": 0, "entropy": 1, "log_loss": 1}
 """scikit-learn's names of the criteria, and what they are to compiled code."""
@@ -129,13 +129,13 @@ class OpenValues:
         )
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _holds(columns: ColumnIndicators, column: int, indicator: int, value: int) -> bool:
     """Return whether a value has an indicator."""
     return bool(value > columns.value[indicator] if columns.above[column] else value == columns.value[indicator])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _status_of(  # noqa: PLR0912 - compiled as one
     nodes: ChoosingNodes,
     columns: ColumnIndicators,
@@ -194,7 +194,7 @@ def _status_of(  # noqa: PLR0912 - compiled as one
     return _WORSE if gap < -_TOLERANCE * (1.0 + abs(best)) else _TIED
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _log_chance(
     nodes: ChoosingNodes, rules: ChoiceRules, node: int, constant: int, tied: int, better: int, own: int, n_given: int
 ) -> float:
@@ -213,7 +213,7 @@ def _log_chance(
     return float(max(_IMPOSSIBLE, np.log(max(1e-300, chance))))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _recount(
     nodes: ChoosingNodes,
     columns: ColumnIndicators,
@@ -236,7 +236,7 @@ def _recount(
                 rows_held[node, j] += change
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _judge(
     nodes: ChoosingNodes,
     columns: ColumnIndicators,
@@ -259,7 +259,7 @@ def _judge(
     number[node, found] += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _begin(
     nodes: ChoosingNodes,
     columns: ColumnIndicators,
@@ -280,7 +280,7 @@ def _begin(
             _judge(nodes, columns, rules, held, rows_held, status, number, node, column)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _sweep(  # noqa: PLR0912 - compiled as one
     nodes: ChoosingNodes,
     columns: ColumnIndicators,

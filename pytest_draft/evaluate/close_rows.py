@@ -11,10 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from pytest_draft.arrays import Flag, FloatArray, IntArray, Rows
+from pytest_draft.compiling import compiled
 from pytest_draft.facts.certificate import Bounds
 from pytest_draft.matching import gaps, row_identities, unmatched
 from pytest_draft.timebox import TimeBox
@@ -105,7 +105,7 @@ def _window(values: FloatArray, others: FloatArray, tolerance: float) -> tuple[I
     return first.astype(np.int64), last.astype(np.int64)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _close(
     left: FloatArray,
     right: FloatArray,
@@ -143,7 +143,7 @@ def _close(
     return start, found[: start[-1]], complete
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _matched(start: IntArray, partner: NDArray[np.int32], n_guesses: int, stop: Flag) -> IntArray:
     """Return the guess of each row in a maximum matching, -1 where it has none; in a smaller one after a stop.
 
@@ -162,7 +162,7 @@ def _matched(start: IntArray, partner: NDArray[np.int32], n_guesses: int, stop: 
             return guess
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _layers(start: IntArray, partner: NDArray[np.int32], guess: IntArray, owner: IntArray) -> IntArray:
     """Return how many pairs a path from a free row takes to reach each row, no deeper than to the first free guess."""
     n = len(guess)
@@ -185,7 +185,7 @@ def _layers(start: IntArray, partner: NDArray[np.int32], guess: IntArray, owner:
     return layer
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _augment(
     start: IntArray, partner: NDArray[np.int32], guess: IntArray, owner: IntArray, layer: IntArray, stop: Flag
 ) -> int:

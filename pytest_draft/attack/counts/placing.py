@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from pytest_draft.arrays import Flag, FloatArray, Int32Array, IntArray
 from pytest_draft.attack.counts.kinds import Kinds
 from pytest_draft.attack.search import Search
+from pytest_draft.compiling import compiled
 from pytest_draft.timebox import TimeBox
 
 
@@ -198,7 +198,7 @@ def _drawn(first: IntArray, last: IntArray, of_candidate: Int32Array, share: Flo
     return np.asarray(np.clip(drawn, first, last - 1), dtype=np.int64)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _sweep(  # noqa: PLR0912
     kinds: Kinds,
     order: IntArray,
@@ -260,7 +260,7 @@ def _sweep(  # noqa: PLR0912
             distinct[e // n_classes] += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _exchange(
     kinds: Kinds,
     pairs: IntArray,

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
-from numba import njit
 from numba.extending import overload
 from numpy.typing import NDArray
 
 from pytest_draft.arrays import FloatArray, Int32Array, IntArray
 from pytest_draft.attack.compiled_trees import Walks, leaves_of
 from pytest_draft.attack.redacted import redacted
+from pytest_draft.compiling import compiled, inlined
 from pytest_draft.domain import Domain
 
 _MEMO = 1 << 18
@@ -103,7 +103,7 @@ class LeafCounts(NamedTuple):
     """
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _mixed(z):  # type: ignore[no-untyped-def]
     """Return a hash of a number (splitmix64)."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -111,7 +111,7 @@ def _mixed(z):  # type: ignore[no-untyped-def]
     return z ^ (z >> np.uint64(31))
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def known_score(evidence, counts, leaf):  # type: ignore[no-untyped-def]
     """Return `score` of whole counts, from what was worked out before where that is known."""
     width = counts.width
@@ -127,7 +127,7 @@ def known_score(evidence, counts, leaf):  # type: ignore[no-untyped-def]
     return counts.known[place]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _gains(evidence, counts, leaf):  # type: ignore[no-untyped-def]
     """Bring up to date what one row more or less adds at a leaf."""
     rows = counts.rows
@@ -145,14 +145,14 @@ def _gains(evidence, counts, leaf):  # type: ignore[no-untyped-def]
             counts.less[entry] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def all_gains(evidence, counts):  # type: ignore[no-untyped-def]
     """Bring up to date what one row more or less adds anywhere."""
     for leaf in range(len(counts.here)):
         _gains(evidence, counts, leaf)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def count_at(evidence, counts, leaf, label, n_classes, step):  # type: ignore[no-untyped-def]
     """Add a row to a leaf and class, or take it away."""
     entry = leaf * n_classes + label
@@ -160,7 +160,7 @@ def count_at(evidence, counts, leaf, label, n_classes, step):  # type: ignore[no
     _gains(evidence, counts, entry if counts.width == 1 else leaf)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def relabelling(evidence, counts, leaf, before, label, n_classes):  # type: ignore[no-untyped-def]
     """Return what it adds to the log-likelihood that one row of a leaf, scored as one, changes its class."""
     source, target = leaf * n_classes + before, leaf * n_classes + label
@@ -172,7 +172,7 @@ def relabelling(evidence, counts, leaf, before, label, n_classes):  # type: igno
     return change
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def total_score(evidence, rows, n_classes):  # type: ignore[no-untyped-def]
     """Return the sum over all leaves."""
     total = 0.0

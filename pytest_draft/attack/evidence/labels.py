@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy.special import gammaln
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
@@ -28,6 +27,7 @@ from pytest_draft.attack.compiled_trees import leaf_boxes
 from pytest_draft.attack.descent import leaf_positions
 from pytest_draft.attack.filling import INDICATOR_ODDS
 from pytest_draft.attack.redacted import redacted
+from pytest_draft.compiling import compiled
 from pytest_draft.domain import Domain
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.facts.privacy import Privacy
@@ -58,7 +58,7 @@ class PermuteAndFlip(NamedTuple):
         return cls(epsilon, (points + 1) / 2, weights / 2)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def log_label(rows: IntArray, label: int, mechanism: PermuteAndFlip, chance: FloatArray) -> float:
     """Return the log-probability of one leaf's label; `chance` is overwritten."""
     epsilon, points, weights = mechanism
@@ -75,7 +75,7 @@ def log_label(rows: IntArray, label: int, mechanism: PermuteAndFlip, chance: Flo
     return float(math.log(total) - epsilon * (top - rows[label]))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def log_labels(table: IntArray, label: IntArray, mechanism: PermuteAndFlip) -> FloatArray:
     """Return the log-probability of each leaf's label."""
     value, chance = np.empty(len(table)), np.empty(table.shape[1])

@@ -14,15 +14,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
-from numba import njit
 from scipy.special import ndtr, ndtri
 
 from pytest_draft.arrays import BoolArray, Flag, FloatArray, IntArray, Rows
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.informed.boxes import Held
+from pytest_draft.compiling import compiled
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.errors import OutOfTimeError
 from pytest_draft.matching import Weights, differences, encoded_weights
@@ -327,7 +328,7 @@ def _of_precision(standard: FloatArray, shrink: float) -> FloatArray:
     return np.ascontiguousarray(axes * np.sqrt(told / (told + shrink) / shrink))
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@partial(compiled, fastmath={"reassoc", "contract"})
 def _settle(place: FloatArray, low: FloatArray, high: FloatArray, factor: FloatArray, alone: float, stop: Flag) -> None:
     """Move each bounded column of each row to the middle of its distribution given all others, until all stay."""
     along = np.empty(factor.shape[1])
@@ -357,7 +358,7 @@ def _settle(place: FloatArray, low: FloatArray, high: FloatArray, factor: FloatA
                 break
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _middle(low: float, high: float, mean: float, width: float) -> float:
     """Return the median of a normal distribution between two bounds."""
     half = math.erfc((mean - low) / width * _HALF) / 4 + math.erfc((mean - high) / width * _HALF) / 4
@@ -367,7 +368,7 @@ def _middle(low: float, high: float, mean: float, width: float) -> float:
     return min(max(middle, low), high)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _quantile(share: float) -> float:
     """Return the quantile of the standard normal distribution (Acklam's approximation, and a step of Halley's)."""
     a, b, c, d = _ACKLAM
@@ -413,7 +414,7 @@ def _commonest(attribute: Attribute, left: BoolArray, number: IntArray) -> IntAr
     return np.asarray((below >= below[:, -1:] / 2).argmax(axis=1), dtype=np.int64)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _commonest_value(
     low: FloatArray, high: FloatArray, values: FloatArray, times: IntArray, own: FloatArray
 ) -> FloatArray:
@@ -430,7 +431,7 @@ def _commonest_value(
     return found
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _nearest(
     low: FloatArray,
     high: FloatArray,

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.attack.enumeration import MAX_BYTES
 from pytest_draft.attack.large_domains.regions import Regions
+from pytest_draft.compiling import compiled
 from pytest_draft.timebox import TimeBox
 
 _DAMPING = 0.5
@@ -139,7 +139,7 @@ def _trees(regions: Regions, widest: int) -> list[tuple[Any, ...]]:
     return trees
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _held(
     left: IntArray,
     right: IntArray,
@@ -168,7 +168,7 @@ def _held(
     return held
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _without(total: FloatArray, own: FloatArray, bounds: IntArray) -> FloatArray:
     """Return the distributions that log-odds give without one of their parts, column by column."""
     shares = np.empty_like(total)
@@ -186,7 +186,7 @@ def _without(total: FloatArray, own: FloatArray, bounds: IntArray) -> FloatArray
     return shares
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _reach(
     belief: FloatArray,
     left: IntArray,
@@ -220,7 +220,7 @@ def _reach(
     return reach, inside, open_share
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _weigh_counts(
     to_leaves: FloatArray,
     chance: FloatArray,
@@ -278,7 +278,7 @@ def _weigh_counts(
                 to_leaves[leaf, c, r] = np.exp(_DAMPING * np.log(to_leaves[leaf, c, r]) + (1 - _DAMPING) * speaks)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _damp(total: FloatArray, own: FloatArray, said: FloatArray, times: IntArray) -> None:
     """Move the messages of a tree towards likelihood ratios, and the totals with them."""
     for b in range(len(total)):
@@ -289,7 +289,7 @@ def _damp(total: FloatArray, own: FloatArray, said: FloatArray, times: IntArray)
                 own[b, r] = new
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _pass_tree(
     values: FloatArray,
     classes: FloatArray,

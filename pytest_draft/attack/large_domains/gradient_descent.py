@@ -10,9 +10,9 @@ Nothing is proved by it; whether a dataset meets the counts is seen by counting.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.optimize import lsq_linear
 
@@ -21,6 +21,7 @@ from pytest_draft.attack.large_domains.belief_propagation import Marginals, prop
 from pytest_draft.attack.large_domains.domain_reduction import Reach
 from pytest_draft.attack.large_domains.regions import Regions
 from pytest_draft.attack.search import Each, Search
+from pytest_draft.compiling import compiled
 from pytest_draft.timebox import TimeBox
 
 Beliefs = FloatArray
@@ -339,7 +340,7 @@ def _through_softmax(shares: Beliefs, slope: Beliefs, bounds: IntArray) -> Belie
     return result
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@partial(compiled, fastmath=True)
 def _add_slopes(  # noqa: PLR0912, PLR0915 - compiled as one
     belief: NDArray[np.float32],
     chance: NDArray[np.float32],

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from pytest_draft.attack.numeric.dataset import NONE, compiled, lies_left, put, take
+from pytest_draft.attack.numeric.dataset import NONE, lies_left, put, take
 from pytest_draft.attack.numeric.energy import CostScratch, add_costs, cost_of, reach_cost, trace
+from pytest_draft.compiling import compiled
 
 
 @compiled

@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array
 from pytest_draft.attack.redacted import redacted
+from pytest_draft.compiling import compiled
 
 NONE = -1
 """Stands for no node, no row and, below every state, no nearest one."""
@@ -144,9 +144,6 @@ class Dataset(NamedTuple):
 
     def __repr__(self) -> str:
         return f"Dataset({len(self.state)} rows, not shown)"
-
-
-compiled = njit(cache=True, nogil=True)
 
 
 @compiled

@@ -15,8 +15,9 @@ import numpy as np
 
 from pytest_draft.arrays import FloatArray, Int32Array
 from pytest_draft.attack.best_splits import cannot_meet
-from pytest_draft.attack.numeric.dataset import FAR, NONE, compiled, lies_left
+from pytest_draft.attack.numeric.dataset import FAR, NONE, lies_left
 from pytest_draft.attack.redacted import redacted
+from pytest_draft.compiling import compiled
 
 
 @redacted

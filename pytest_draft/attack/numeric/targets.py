@@ -19,13 +19,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.forest.nodes import ForestNodes
 from pytest_draft.attack.numeric.midpoints import ABSENT, UNKNOWN, ValueBounds
 from pytest_draft.attack.redacted import redacted
+from pytest_draft.compiling import compiled, inlined
 from pytest_draft.timebox import TimeBox
 
 _APART = 8
@@ -214,7 +214,7 @@ def _deduce(known: _KnownRowTargets, leaves: _OpenLeaves, nodes: ForestNodes, ti
     return True
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _put_sure(known: _KnownRowTargets, leaves: _OpenLeaves) -> bool:
     """Put the rows that alone have their target into its leaves; return whether they fit."""
     holder = np.full(len(known.size), -1)
@@ -231,7 +231,7 @@ def _put_sure(known: _KnownRowTargets, leaves: _OpenLeaves) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _deduce_tree(known: _KnownRowTargets, leaves: _OpenLeaves, nodes: ForestNodes, tree: int) -> int:
     """Put rows where only they can be, or where only they can be put, and exclude targets.
 
@@ -266,7 +266,7 @@ def _deduce_tree(known: _KnownRowTargets, leaves: _OpenLeaves, nodes: ForestNode
     return found
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _places(known: _KnownRowTargets, leaves: _OpenLeaves, nodes: ForestNodes, tree: int) -> tuple[IntArray, BoolArray]:
     """Return the rows that are open in a tree, and which of its leaves each can be in, shape (n_leaves, n_open)."""
     left, right, feature, threshold = nodes.left, nodes.right, nodes.feature, nodes.threshold
@@ -300,7 +300,7 @@ def _places(known: _KnownRowTargets, leaves: _OpenLeaves, nodes: ForestNodes, tr
     return rows, fits
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _put(known: _KnownRowTargets, leaves: _OpenLeaves, i: int, row: int) -> None:
     """Note that a row is in a leaf."""
     tree, target = leaves.tree[i], leaves.target[i]
@@ -315,7 +315,7 @@ def _put(known: _KnownRowTargets, leaves: _OpenLeaves, i: int, row: int) -> None
         known.possible[row, target + 1 :] = False
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _exclude_by_tree(known: _KnownRowTargets, leaves: _OpenLeaves) -> None:
     """Exclude the targets that a row cannot have, as a tree that drew it has no leaf where it could be with them."""
     n_trees, n_rows = known.leaf.shape
@@ -342,7 +342,7 @@ def _exclude_by_tree(known: _KnownRowTargets, leaves: _OpenLeaves) -> None:
                     known.possible[row, target] = False
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _bit(times: int) -> Any:
     """Return a number of draws as a bit; those 64 apart share one."""
     return np.uint64(1) << np.uint64(times & 63)

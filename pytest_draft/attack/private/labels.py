@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
@@ -30,6 +29,7 @@ from pytest_draft.attack.evidence.labels import (
 )
 from pytest_draft.attack.redacted import redacted
 from pytest_draft.attack.search import Search
+from pytest_draft.compiling import compiled
 from pytest_draft.domain import Domain
 from pytest_draft.facts.reconstruction import Reconstruction
 from pytest_draft.timebox import TimeBox
@@ -178,7 +178,7 @@ class _Urns(NamedTuple):
     """One over the temperature: 1 draws from the posterior."""
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _sweep(  # noqa: PLR0912
     order: IntArray,
     level: FloatArray,
@@ -255,7 +255,7 @@ def _sweep(  # noqa: PLR0912
         _count(1.0, chosen, value[row], urns)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _inside(power: FloatArray, allowed: BoolArray, condition: int) -> float:
     """Return what the values have that a condition allows; all of them where there is none (-1)."""
     total = 0.0
@@ -265,7 +265,7 @@ def _inside(power: FloatArray, allowed: BoolArray, condition: int) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _draw_values(level: FloatArray, power: FloatArray, published: LeafLabels, leaf: int, value: IntArray) -> None:
     """Draw a row's values at a leaf, given its class; the first random number is not for it."""
     n_attributes, most = power.shape
@@ -281,7 +281,7 @@ def _draw_values(level: FloatArray, power: FloatArray, published: LeafLabels, le
                 value[a] = k
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _count(number: float, label: int, value: IntArray, urns: _Urns) -> None:
     """Add a row to the urns, or take it out."""
     urns.of_class[label] += number
@@ -292,7 +292,7 @@ def _count(number: float, label: int, value: IntArray, urns: _Urns) -> None:
         urns.total[label, a] = urns.power[label, a].sum()
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _refresh(leaf: int, table: IntArray, published: LeafLabels, gain: FloatArray) -> None:
     """Bring up to date by how much one more row of each class raises the log-probability of a leaf's label."""
     rows, label, chance = table[leaf], published.label[leaf], np.empty(table.shape[1])

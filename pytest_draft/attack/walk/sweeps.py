@@ -12,13 +12,13 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from pytest_draft.arrays import FloatArray, Int32Array, IntArray
 from pytest_draft.attack.compiled_trees import goes_left, next_of, tested_by
 from pytest_draft.attack.evidence.evidence import count_at, relabelling
 from pytest_draft.attack.redacted import redacted
 from pytest_draft.attack.walk.mixture import count_row, draw_component, drawn, imagine
+from pytest_draft.compiling import compiled
 
 
 @redacted
@@ -44,14 +44,14 @@ class Scratch(NamedTuple):
     stack: IntArray
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _put(evidence, counts, leaf, label, step, n_classes):  # type: ignore[no-untyped-def]
     """Add a row to all its leaves, or take it away."""
     for place in leaf:
         count_at(evidence, counts, place, label, n_classes, step)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _changes_of_values(walks, counts, rows, row, attribute, n_values, n_classes, scratch):  # type: ignore[no-untyped-def]
     """Write to `change` what each value of an attribute of one row adds to the log-likelihood.
 
@@ -95,7 +95,7 @@ def _changes_of_values(walks, counts, rows, row, attribute, n_values, n_classes,
         change[value] = level
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _changes_of_group(walks, counts, rows, row, attribute, n_values, n_classes, scratch):  # type: ignore[no-untyped-def]
     """Do the same for a one-hot group: a walk goes on for all other values where one is parted from them."""
     cut = walks.cut
@@ -140,7 +140,7 @@ def _changes_of_group(walks, counts, rows, row, attribute, n_values, n_classes, 
         change[value] += change[n_values]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def changes_of(walks, counts, rows, row, attribute, n_values, n_classes, scratch):  # type: ignore[no-untyped-def]
     """Write to `change` what each value of an attribute of one row adds to the log-likelihood."""
     if walks.one_hot[attribute]:
@@ -149,7 +149,7 @@ def changes_of(walks, counts, rows, row, attribute, n_values, n_classes, scratch
         _changes_of_values(walks, counts, rows, row, attribute, n_values, n_classes, scratch)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _draw_values(walks, evidence, counts, rows, mixture, row, temperature, scratch, rng):  # type: ignore[no-untyped-def]  # noqa: PLR0912
     """Draw each unknown value of one row anew.
 
@@ -207,7 +207,7 @@ def _draw_values(walks, evidence, counts, rows, mixture, row, temperature, scrat
                 at[tree], ways[tree] = there, bits
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _draw_label(evidence, counts, rows, mixture, row, temperature, scratch, rng):  # type: ignore[no-untyped-def]
     """Draw the label of one row anew."""
     n_classes, before, k = mixture.labels.shape[1], rows.label[row], rows.component[row]
@@ -237,7 +237,7 @@ def _draw_label(evidence, counts, rows, mixture, row, temperature, scratch, rng)
     mixture.labels[k, label] += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _resize(walks, evidence, counts, rows, mixture, least, most, temperature, scratch, rng):  # type: ignore[no-untyped-def]
     """Offer each slot in turn to be filled or emptied; any number of rows between two bounds is as likely before.
 
@@ -268,7 +268,7 @@ def _resize(walks, evidence, counts, rows, mixture, least, most, temperature, sc
         _put(evidence, counts, rows.leaf[row], rows.label[row], step, n_classes)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def candidate_priors(mixture, value):  # type: ignore[no-untyped-def]
     """Return the log-probability of each candidate and label under the mixture, shape (n_candidates, n_classes)."""
     n_components, n_classes = mixture.labels.shape
@@ -288,7 +288,7 @@ def candidate_priors(mixture, value):  # type: ignore[no-untyped-def]
     return found
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def jump(walks, evidence, counts, rows, mixture, candidates, temperature, rng, stop):  # type: ignore[no-untyped-def]  # noqa: PLR0912
     """Draw each row that is wholly unknown anew, with its label, among all candidates, until a flag is raised.
 
@@ -339,7 +339,7 @@ def jump(walks, evidence, counts, rows, mixture, candidates, temperature, rng, s
         count_row(rows, mixture, row, 1)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sweep(walks, evidence, counts, rows, mixture, least, most, n_sweeps, hot, cold, rng, stop):  # type: ignore[no-untyped-def]
     """Sweep a dataset several times, cooling evenly on a log scale; counts, rows and mixture change in place.
 
