@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pytest_draft.compiling import compiled, inlined
+from pytest_draft.compiling import compiled
 
 LENGTH = 624
 """Numbers in a state; the first `AHEAD` of the numbers drawn follow from the seeded state alone."""
@@ -23,18 +23,6 @@ _MULTIPLIER = np.uint32(1812433253)
 _UPPER, _LOWER, _TWIST = np.uint32(0x80000000), np.uint32(0x7FFFFFFF), np.uint32(0x9908B0DF)
 _B, _C = np.uint32(0x9D2C5680), np.uint32(0xEFC60000)
 _1, _7, _11, _15, _18, _30 = (np.uint32(shift) for shift in (1, 7, 11, 15, 18, 30))
-
-
-@inlined
-def _tempered(low, next_low, far):  # type: ignore[no-untyped-def]
-    """Return the number that is drawn from two neighbours in a state and the one `_MIDDLE` ahead."""
-    mixed = (low & _UPPER) | (next_low & _LOWER)
-    drawn = far ^ (mixed >> _1) ^ ((mixed & _1) * _TWIST)
-    drawn = np.uint32(drawn)
-    drawn ^= drawn >> _11
-    drawn ^= (drawn << _7) & _B
-    drawn ^= (drawn << _15) & _C
-    return np.uint32(drawn ^ (drawn >> _18))
 
 
 @compiled
@@ -62,8 +50,12 @@ def draw_ahead(seeds, drawn):  # type: ignore[no-untyped-def]
                 target[lane] = np.uint32(np.uint32(_MULTIPLIER * (before ^ (before >> _30))) + step)
         for number in range(n_numbers):
             for lane in range(width):
-                value = _tempered(key[number, lane], key[number + 1, lane], key[number + _MIDDLE, lane])
-                drawn[number, start + lane] = value & _LOWER
+                mixed = (key[number, lane] & _UPPER) | (key[number + 1, lane] & _LOWER)
+                value = np.uint32(key[number + _MIDDLE, lane] ^ (mixed >> _1) ^ ((mixed & _1) * _TWIST))
+                value ^= value >> _11
+                value ^= (value << _7) & _B
+                value ^= (value << _15) & _C
+                drawn[number, start + lane] = (value ^ (value >> _18)) & _LOWER
 
 
 @compiled
