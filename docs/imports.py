@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 PICTURE = Path(__file__).parent / "_static" / "imports.svg"
 PACKAGE = "pytest_draft"
 
-WIDTH = 360
+WIDTH = 376
 MARGIN = 14
 HEIGHT, GAP, LANE = 26, 30, 14  # of a room, between floors, of an arrow that passes a floor
 LETTER, PADDING, BETWEEN = 7.6, 18, 10  # of a room's name, around it, and between rooms

@@ -17,16 +17,15 @@ least, the one that is closest there is taken, so that the number does not depen
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from pytest_draft.arrays import Flag, FloatArray, IntArray, Rows
+from pytest_draft.arrays import FloatArray, IntArray, Rows
 from pytest_draft.domain import Domain
 from pytest_draft.errors import OutOfTimeError
 from pytest_draft.facts.figures import TOLERANCE, Distance
@@ -342,72 +341,19 @@ def assigned(cost: FloatArray, timebox: TimeBox | None = None) -> IntArray:
     n_rows, n_columns = cost.shape
     if n_rows > n_columns:
         raise ValueError(f"{n_rows} rows cannot have one of {n_columns} columns each")
+    from pytest_draft.shortest_paths import shortest_paths  # whoever only reads data does without numba
+
     if timebox is None:
-        return _shortest_paths()(cost, np.zeros(1, dtype=np.uint8))
+        return shortest_paths(cost, np.zeros(1, dtype=np.uint8))
     units = _UNITS_PER_CUBE * n_rows**2 * n_columns
     if not timebox.allows(units):
         raise OutOfTimeError
     timebox.spend(units)
     with timebox.flag() as stop:
-        found = _shortest_paths()(cost, stop)
+        found = shortest_paths(cost, stop)
     if len(found) < n_rows:
         raise OutOfTimeError
     return found
-
-
-@cache
-def _shortest_paths() -> Callable[[FloatArray, Flag], IntArray]:
-    """Return `_assigned`, compiled when it is first needed: whoever only reads data does without numba."""
-    from numba import njit
-
-    compiled: Callable[[FloatArray, Flag], IntArray] = njit(cache=True, nogil=True)(_assigned)
-    return compiled
-
-
-def _assigned(cost, stop):  # type: ignore[no-untyped-def]  # noqa: PLR0912
-    """Give each row in turn a column of its own by a shortest augmenting path; nothing where it was stopped."""
-    n_rows, n_columns = cost.shape
-    u, v, shortest = np.zeros(n_rows), np.zeros(n_columns), np.empty(n_columns)
-    path, row_of = np.full(n_columns, -1), np.full(n_columns, -1)
-    column_of = np.full(n_rows, -1)
-    left = np.empty(n_columns, np.int64)
-    for first in range(n_rows):
-        for j in range(n_columns):
-            left[j], shortest[j] = n_columns - 1 - j, np.inf
-        n_left, least, i, sink = n_columns, 0.0, first, -1
-        while sink < 0:
-            if stop[0] != 0:
-                return column_of[:0]
-            place, lowest = 0, np.inf
-            for k in range(n_left):
-                j = left[k]
-                reached = least + cost[i, j] - u[i] - v[j]
-                if reached < shortest[j]:
-                    path[j], shortest[j] = i, reached
-                if shortest[j] < lowest or (shortest[j] == lowest and row_of[j] < 0):
-                    lowest, place = shortest[j], k
-            least = lowest
-            j = left[place]
-            if row_of[j] < 0:
-                sink = j
-            else:
-                i = row_of[j]
-            n_left -= 1
-            left[place], left[n_left] = left[n_left], j
-        u[first] += least
-        for k in range(n_left, n_columns):
-            j = left[k]
-            if j != sink:
-                u[row_of[j]] += least - shortest[j]
-            v[j] -= least - shortest[j]
-        j = sink
-        while True:
-            i = path[j]
-            row_of[j] = i
-            column_of[i], j = j, column_of[i]
-            if i == first:
-                break
-    return column_of
 
 
 def matched(first: Rows, second: Rows, weights: Weights, timebox: TimeBox | None = None) -> IntArray:

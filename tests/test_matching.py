@@ -27,6 +27,7 @@ from pytest_draft.matching import (
     row_identities,
     unmatched,
 )
+from pytest_draft.shortest_paths import shortest_paths
 from pytest_draft.timebox import TimeBox
 
 DOMAIN = Domain(
@@ -305,7 +306,7 @@ def test_an_assignment_ends_with_its_box_and_takes_no_more_effort_than_there_is(
         assigned(cost, box)
     with pytest.raises(OutOfTimeError):
         assigned(cost, TimeBox(600, effort=1e-6))
-    assert matching._shortest_paths()(cost, np.ones(1, dtype=np.uint8)).tolist() == []
+    assert shortest_paths(cost, np.ones(1, dtype=np.uint8)).tolist() == []
     with pytest.raises(ValueError, match="300 rows cannot"):
         assigned(cost[:, :200])
 

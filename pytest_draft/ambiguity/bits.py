@@ -21,7 +21,7 @@ from scipy.special import gammaln
 from pytest_draft.ambiguity.explained import ExplainedRows
 from pytest_draft.arrays import BoolArray, Flag, FloatArray, IntArray
 from pytest_draft.attack.compiled_trees import NONE, goes_right
-from pytest_draft.attack.numeric.energy import compiled
+from pytest_draft.compiling import compiled
 
 _MOST_BITS = 40.0
 """Larger boxes count as this large: what a 64-bit float counts exactly."""

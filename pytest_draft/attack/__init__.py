@@ -1,5 +1,1 @@
 """The attack: from a forest, a domain and groups, a reconstruction. It never sees the truth."""
-
-from pytest_draft.attack import compiling
-
-compiling.prepare()

@@ -14,10 +14,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.compiling import compiled, inlined
 
 ROUNDING = 2.0**-50
 """A share of the numbers that go into a sum, above all that its rounding in float64 adds up to."""
@@ -67,7 +67,7 @@ def float32_at_most(values: FloatArray) -> FloatArray:
     return np.where(near > values, np.nextafter(near, np.float32(-np.inf)), near).astype(np.float64)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def snapped(value: float, is_number: bool) -> float:
     """Return the largest float32, or whole number, that is at most a value."""
     nearest = np.float32(value)
@@ -76,7 +76,7 @@ def snapped(value: float, is_number: bool) -> float:
     return float(math.floor(nearest)) if is_number else float(nearest)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def most_beside(threshold: float, other: float, is_number: bool) -> float:
     """Return how large one extreme, ``a`` or ``-b``, can be at most, given how large the other can be.
 
@@ -94,7 +94,7 @@ def most_beside(threshold: float, other: float, is_number: bool) -> float:
     return value
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def cannot_meet(left, right, twice):  # type: ignore[no-untyped-def]
     """Whether no two values have a threshold as their midpoint, one of each of two intervals.
 

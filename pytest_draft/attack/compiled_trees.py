@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from pytest_draft.arrays import BoolArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.forest.nodes import ForestNodes, depth_first
 from pytest_draft.attack.redacted import redacted
+from pytest_draft.compiling import compiled, inlined
 from pytest_draft.domain import Domain
 
 
@@ -228,13 +228,13 @@ class Walks(NamedTuple):
         return self.attribute < 0
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def goes_right(right, node, value):  # type: ignore[no-untyped-def]
     """Return whether a node sends a value right."""
     return (right[2 * node] <= value) & (value < right[2 * node + 1])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def leaves_of(walks: Walks, values: Int32Array) -> Int32Array:
     """Return the leaf of each row in each tree.
 

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Tree
 from pytest_draft.attack.redacted import redacted
+from pytest_draft.compiling import compiled
 
 
 @redacted
@@ -136,7 +136,7 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
     return shown
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _sent_down(left, right, feature, threshold, missing_left, columns, order, looks, node, top, takers):  # type: ignore[no-untyped-def]
     """Sort vectors by leaves: those of each node stand together, in their order."""
     start, stop = np.zeros(len(left), np.int64), np.zeros(len(left), np.int64)
@@ -162,22 +162,10 @@ def _sent_down(left, right, feature, threshold, missing_left, columns, order, lo
         here[n_left:] = away[:n_right]
         middle = start[v] + np.int64(n_left)
         start[left[v]], stop[left[v]], start[right[v]], stop[right[v]] = start[v], middle, middle, stop[v]
-        if looks[v] == 1:
-            top[v, 0], takers[v, 0] = _largest(lefts[:n_left], lefts[:0], 1)
-            top[v, 1], takers[v, 1] = _largest(rights[:n_right], rights[:0], -1)
-        elif looks[v] == 2:
-            top[v, 0], takers[v, 0] = _largest(lefts[:n_left], rights[:n_right], 1)
-            top[v, 1], takers[v, 1] = _largest(lefts[:n_left], rights[:n_right], -1)
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _largest(some, others, sign):  # type: ignore[no-untyped-def]
-    """Return the largest of values that are multiplied by 1 or -1, and how many are as large."""
-    top, number = -np.inf, 0
-    for part in (some, others):
-        for i in range(len(part)):
-            value = sign * np.float64(part[i])
-            if value > top:
-                top, number = value, 0
-            number += value == top
-    return top, number
+        for side in range(2 if looks[v] else 0):
+            for part, some in enumerate((lefts[:n_left], rights[:n_right])):
+                for i in range(len(some) if part == side or looks[v] == 2 else 0):
+                    value = np.float64(some[i]) if side == 0 else -np.float64(some[i])
+                    if value > top[v, side]:
+                        top[v, side], takers[v, side] = value, 0
+                    takers[v, side] += value == top[v, side]

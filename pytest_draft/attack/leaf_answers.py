@@ -7,7 +7,6 @@ no target enters here.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.special import softmax
 
@@ -196,16 +195,16 @@ def possible_classes(
     room = np.stack([room_of(model, t, n_training_rows)[leaf] for t, leaf in enumerate(leaves)])
     times = times if model.draws.drawn else np.unique(times, axis=1)
     top = int(times.max(initial=0))
-    everyone = _bits_of(np.ones((1, times.shape[1]), dtype=np.bool_))[0]
-    fits = np.empty((top, len(times), len(everyone)), dtype=np.uint64)
-    for most in range(top):
-        fits[most] = _bits_of(times <= most)
+    fits = np.stack([_bits_of(times <= most) for most in range(top)] + [_bits_of(np.ones_like(times, dtype=np.bool_))])
     possible: BoolArray = np.zeros(room.shape[1:], dtype=np.bool_)
     for begin in range(0, len(possible), _AT_ONCE):
         if timebox is not None:
             timebox.require()
         some = slice(begin, begin + _AT_ONCE)
-        _find_positions(np.minimum(room[:, some], top), fits, everyone, possible[some])
+        left = fits[top, 0]  # positions that no tree drew more often than it has room
+        for t, here in enumerate(np.minimum(room[:, some], top)):
+            left = left & fits[here, t]
+        possible[some] = left.any(axis=-1)
     return possible
 
 
@@ -213,29 +212,6 @@ def _bits_of(flags: BoolArray) -> NDArray[np.uint64]:
     """Return flags as bits of words, shape (n_trees, n_words); those after the last are 0."""
     packed = np.packbits(flags, axis=1)
     return np.pad(packed, [(0, 0), (0, -packed.shape[1] % 8)]).view(np.uint64)
-
-
-@njit(cache=True, nogil=True)
-def _find_positions(room, fits, everyone, possible):  # type: ignore[no-untyped-def]
-    """Set which classes are possible: those for which some position was drawn by no tree more often than has room."""
-    n_trees, n_rows, n_classes = room.shape
-    trees = np.empty(n_trees, np.int64)
-    for row in range(n_rows):
-        for label in range(n_classes):
-            n_full = 0
-            for t in range(n_trees):
-                if room[t, row, label] < len(fits):
-                    trees[n_full] = t
-                    n_full += 1
-            for word in range(len(everyone)):
-                left = everyone[word]
-                for k in range(n_full):
-                    left &= fits[room[trees[k], row, label], trees[k], word]
-                    if not left:
-                        break
-                if left:
-                    possible[row, label] = True
-                    break
 
 
 def room_of(forest: Forest, index: int, n_training_rows: int) -> IntArray:

@@ -11,12 +11,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array
 from pytest_draft.attack.compiled_trees import NONE, Walks, goes_right
 from pytest_draft.attack.evidence.evidence import ending, mixed, parting, passing
 from pytest_draft.attack.redacted import redacted
+from pytest_draft.compiling import compiled, inlined
 
 
 @redacted
@@ -51,7 +51,7 @@ class Scratch(NamedTuple):
         return cls(np.zeros(most), np.zeros(most + 1), first, path, n_path, leaf, stack, np.zeros(deepest))
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def drawn(weight, n, level):  # type: ignore[no-untyped-def]
     """Draw an index by log-weights, which are used up, with a random number from 0 to 1."""
     highest = weight[:n].max()
@@ -67,7 +67,7 @@ def drawn(weight, n, level):  # type: ignore[no-untyped-def]
     return n - 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def trace(walks, values, times, changed, scratch):  # type: ignore[no-untyped-def]
     """Follow a row through each tree that saw it; where one attribute was changed, only from its first test on."""
     attribute, right, child = walks.attribute, walks.right, walks.child
@@ -108,7 +108,7 @@ def attributes_tested(walks: Walks, values: Int32Array, times: Int32Array | None
     return tested
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def changes_of(walks, evidence, counts, values, label, times, leaf, a, n_values, out, scratch):  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915
     """Write to `change` what each value of an attribute of a row that was traced adds, up to what all add.
 
@@ -180,7 +180,7 @@ def changes_of(walks, evidence, counts, values, label, times, leaf, a, n_values,
         change[value] = level
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def gain_of(walks, evidence, counts, values, label, times):  # type: ignore[no-untyped-def]
     """Return what a row that is out adds."""
     root, attribute, right, child, gap = walks.root, walks.attribute, walks.right, walks.child, walks.missing
@@ -198,7 +198,7 @@ def gain_of(walks, evidence, counts, values, label, times):  # type: ignore[no-u
     return gain
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def uniform(random):  # type: ignore[no-untyped-def]
     """Return the next random number from 0 to 1 (splitmix64)."""
     random[0] += np.uint64(0x9E3779B97F4A7C15)

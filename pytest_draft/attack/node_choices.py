@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+from scipy import sparse
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.attack.redacted import redacted
+from pytest_draft.compiling import compiled
 
 CRITERIA = {"gini": 0, "entropy": 1, "log_loss": 1}
 """scikit-learn's names of the criteria, and what they are to compiled code."""
@@ -61,10 +62,10 @@ class ColumnIndicators(NamedTuple):
 
     start: IntArray
     """Shape (n_columns + 1,)."""
-    value: IntArray
+    holds: BoolArray
+    """Shape (n_values, n_indicators). Which values of its attribute have each indicator."""
+    attribute: IntArray
     """Shape (n_indicators,)."""
-    above: BoolArray
-    """Shape (n_columns,). Whether the column's indicators are of all values above."""
     first: IntArray
     number: IntArray
     """`first` and `number`, shape (n_attributes,): where an attribute's columns stand in `column`."""
@@ -85,19 +86,45 @@ class ChoiceRules(NamedTuple):
     """Shape (n_trees, n_columns + 2). Probability that none of so many columns is among those drawn at a node."""
 
 
+@redacted
+class _Kept(NamedTuple):
+    """Values, and what the nodes hold with them."""
+
+    value: IntArray
+    """Shape (n_rows, n_attributes)."""
+    labels: IntArray
+    """Shape (n_rows,)."""
+    held: FloatArray
+    """Shape (n_nodes, n_indicators, n_classes). Weight of the rows with each indicator."""
+    rows_held: IntArray
+    """Shape (n_nodes, n_indicators). Their number."""
+    status: IntArray
+    """Shape (n_nodes, n_columns)."""
+    number: IntArray
+    """Shape (n_nodes, 4). How many columns have each status."""
+
+
 class OpenValues:
     """Open values, and what the nodes hold with them."""
 
     def __init__(
         self, nodes: ChoosingNodes, columns: ColumnIndicators, rules: ChoiceRules, value: IntArray, labels: IntArray
     ) -> None:
-        n_nodes, n_classes = nodes.totals.shape
-        self.nodes, self.columns, self.rules, self.value, self.labels = nodes, columns, rules, value, labels
-        self.held = np.zeros((n_nodes, len(columns.value), n_classes))
-        self.rows_held = np.zeros((n_nodes, len(columns.value)), dtype=np.int64)
-        self.status = np.full((n_nodes, len(columns.above)), _ABSENT, dtype=np.int64)
-        self.number = np.zeros((n_nodes, 4), dtype=np.int64)
-        _begin(nodes, columns, rules, value, labels, self.held, self.rows_held, self.status, self.number)
+        (n_nodes, n_classes), n_columns = nodes.totals.shape, rules.given.shape[1]
+        has = columns.holds[value[:, columns.attribute], np.arange(len(columns.attribute))].astype(np.float64)
+        reached = sparse.csr_array((nodes.times, nodes.node, nodes.start), shape=(len(value), n_nodes))
+        held = [reached.T @ (has * (labels == label)[:, None]) for label in range(n_classes)]
+        reached.data = np.ones_like(nodes.times)
+        self.nodes, self.columns, self.rules = nodes, columns, rules
+        self.kept = _Kept(
+            value,
+            labels,
+            np.stack(held, axis=2),
+            np.rint(reached.T @ has).astype(np.int64),
+            np.full((n_nodes, n_columns), _ABSENT, dtype=np.int64),
+            np.zeros((n_nodes, 4), dtype=np.int64),
+        )
+        _judge(nodes, columns, rules, self.kept, np.arange(n_nodes), np.arange(n_columns))
 
     def sweep(
         self,
@@ -110,38 +137,16 @@ class OpenValues:
         greedy: bool,
     ) -> None:
         """Draw each open value given all others; the likeliest where greedy."""
-        _sweep(
-            self.nodes,
-            self.columns,
-            self.rules,
-            self.value,
-            self.labels,
-            self.held,
-            self.rows_held,
-            self.status,
-            self.number,
-            open_values,
-            allowed,
-            offsets,
-            urns,
-            rng.random(len(open_values)),
-            greedy,
-        )
+        given = self.nodes, self.columns, self.rules, self.kept
+        _sweep(*given, open_values, allowed, offsets, urns, rng.random(len(open_values)), greedy)
 
 
-@njit(cache=True, nogil=True)
-def _holds(columns: ColumnIndicators, column: int, indicator: int, value: int) -> bool:
-    """Return whether a value has an indicator."""
-    return bool(value > columns.value[indicator] if columns.above[column] else value == columns.value[indicator])
-
-
-@njit(cache=True, nogil=True)
+@compiled
 def _status_of(  # noqa: PLR0912 - compiled as one
     nodes: ChoosingNodes,
     columns: ColumnIndicators,
     rules: ChoiceRules,
-    held: FloatArray,
-    rows_held: IntArray,
+    kept: _Kept,
     node: int,
     column: int,
     label: int,
@@ -154,10 +159,8 @@ def _status_of(  # noqa: PLR0912 - compiled as one
         return _ABSENT
     n_classes, best, varies, n_rows = nodes.totals.shape[1], -np.inf, False, nodes.n_rows[node]
     for j in range(columns.start[column], columns.start[column + 1]):
-        change = 0
-        if old != new:
-            change = int(_holds(columns, column, j, new)) - int(_holds(columns, column, j, old))
-        inside = rows_held[node, j] + change
+        change = int(columns.holds[new, j]) - int(columns.holds[old, j])
+        inside = kept.rows_held[node, j] + change
         if inside in (0, n_rows):
             continue
         varies = True
@@ -165,14 +168,11 @@ def _status_of(  # noqa: PLR0912 - compiled as one
             continue
         quality, in_all, out_all = 0.0, 0.0, 0.0
         for k in range(n_classes):
-            here = held[node, j, k]
-            if k == label:
-                here += change * weight
-            there = nodes.totals[node, k] - here
-            in_all += here
-            out_all += there
+            in_all += kept.held[node, j, k]
+            out_all += nodes.totals[node, k] - kept.held[node, j, k]
+        in_all, out_all = in_all + change * weight, out_all - change * weight
         for k in range(n_classes):
-            here = held[node, j, k]
+            here = kept.held[node, j, k]
             if k == label:
                 here += change * weight
             there = nodes.totals[node, k] - here
@@ -194,15 +194,13 @@ def _status_of(  # noqa: PLR0912 - compiled as one
     return _WORSE if gap < -_TOLERANCE * (1.0 + abs(best)) else _TIED
 
 
-@njit(cache=True, nogil=True)
-def _log_chance(
-    nodes: ChoosingNodes, rules: ChoiceRules, node: int, constant: int, tied: int, better: int, own: int, n_given: int
-) -> float:
-    """Return how probable a node's choice is, given how its columns do; `own` is how its own column does."""
+@compiled
+def _log_chance(nodes: ChoosingNodes, rules: ChoiceRules, node: int, number: IntArray, own: int) -> float:
+    """Return how probable a node's choice is, given how many of its columns do how, and how its own does."""
     none_of = rules.none_of[nodes.tree[node]]
-    varying = n_given - constant
+    varying, tied, better = number.sum() - number[_CONSTANT], number[_TIED], number[_BETTER]
     if nodes.kind[node] == IMPURE:
-        return _DISAGREE * varying
+        return float(_DISAGREE * varying)
     if nodes.kind[node] == LIMITED:
         return float(max(_IMPOSSIBLE, np.log(max(1e-300, none_of[better]))))
     if own == _TIED:
@@ -213,84 +211,34 @@ def _log_chance(
     return float(max(_IMPOSSIBLE, np.log(max(1e-300, chance))))
 
 
-@njit(cache=True, nogil=True)
-def _recount(
-    nodes: ChoosingNodes,
-    columns: ColumnIndicators,
-    row: int,
-    a: int,
-    label: int,
-    old: int,
-    new: int,
-    held: FloatArray,
-    rows_held: IntArray,
-) -> None:
-    """Count a row with another value of an attribute at all nodes that it reaches; `old` is -1 where it had none."""
-    for visit in range(nodes.start[row], nodes.start[row + 1]):
-        node = nodes.node[visit]
-        for place in range(columns.first[a], columns.first[a] + columns.number[a]):
-            column = columns.column[place]
-            for j in range(columns.start[column], columns.start[column + 1]):
-                change = int(_holds(columns, column, j, new)) - int(_holds(columns, column, j, old))
-                held[node, j, label] += change * nodes.times[visit]
-                rows_held[node, j] += change
-
-
-@njit(cache=True, nogil=True)
+@compiled
 def _judge(
     nodes: ChoosingNodes,
     columns: ColumnIndicators,
     rules: ChoiceRules,
-    held: FloatArray,
-    rows_held: IntArray,
-    status: IntArray,
-    number: IntArray,
-    node: int,
-    column: int,
+    kept: _Kept,
+    of_nodes: IntArray,
+    of_columns: IntArray,
 ) -> None:
-    """Bring up to date how a column does at a node, and how many columns of the node do so."""
-    found = _status_of(nodes, columns, rules, held, rows_held, node, column, -1, 0.0, 0, 0)
-    before = status[node, column]
-    if before == found:
-        return
-    status[node, column] = found
-    if before != _ABSENT:
-        number[node, before] -= 1
-    number[node, found] += 1
+    """Bring up to date how some columns do at some nodes, and how many do so."""
+    for node in of_nodes:
+        for column in of_columns:
+            found = _status_of(nodes, columns, rules, kept, node, column, -1, 0.0, 0, 0)
+            before = kept.status[node, column]
+            if before == found:
+                continue
+            kept.status[node, column] = found
+            if before != _ABSENT:
+                kept.number[node, before] -= 1
+            kept.number[node, found] += 1
 
 
-@njit(cache=True, nogil=True)
-def _begin(
-    nodes: ChoosingNodes,
-    columns: ColumnIndicators,
-    rules: ChoiceRules,
-    value: IntArray,
-    labels: IntArray,
-    held: FloatArray,
-    rows_held: IntArray,
-    status: IntArray,
-    number: IntArray,
-) -> None:
-    """Count what the nodes hold."""
-    for row in range(len(value)):
-        for a in range(len(columns.first)):
-            _recount(nodes, columns, row, a, labels[row], -1, value[row, a], held, rows_held)
-    for node in range(len(nodes.kind)):
-        for column in range(len(columns.above)):
-            _judge(nodes, columns, rules, held, rows_held, status, number, node, column)
-
-
-@njit(cache=True, nogil=True)
+@compiled
 def _sweep(  # noqa: PLR0912 - compiled as one
     nodes: ChoosingNodes,
     columns: ColumnIndicators,
     rules: ChoiceRules,
-    value: IntArray,
-    labels: IntArray,
-    held: FloatArray,
-    rows_held: IntArray,
-    status: IntArray,
-    number: IntArray,
+    kept: _Kept,
     open_values: IntArray,
     allowed: BoolArray,
     offsets: IntArray,
@@ -299,73 +247,50 @@ def _sweep(  # noqa: PLR0912 - compiled as one
     greedy: bool,
 ) -> None:
     """Draw each open value given all others."""
-    score = np.empty(urns.shape[1])
     now = np.empty(4, dtype=np.int64)
     for entry in range(len(open_values)):
         row, a = open_values[entry, 0], open_values[entry, 1]
-        old, label = value[row, a], labels[row]
-        n_values = offsets[a + 1] - offsets[a]
+        old, label = kept.value[row, a], kept.labels[row]
+        first, last = nodes.start[row], nodes.start[row + 1]
+        of_attribute = columns.column[columns.first[a] : columns.first[a] + columns.number[a]]
         urns[a, old] -= 1.0
-        for new in range(n_values):
-            score[new] = -np.inf
+        score = np.full(offsets[a + 1] - offsets[a], -np.inf)
+        for new in range(len(score)):
             if not allowed[row, offsets[a] + new]:
                 continue
             score[new] = np.log(urns[a, new])
             if new == old:
                 continue
-            for visit in range(nodes.start[row], nodes.start[row + 1]):
-                node = nodes.node[visit]
-                chosen, changed = nodes.chosen[node], False
-                own = status[node, chosen] if chosen >= 0 else _WORSE
-                n_given = number[node].sum()
-                before = own
-                now[:] = number[node]
-                for place in range(columns.first[a], columns.first[a] + columns.number[a]):
-                    column = columns.column[place]
-                    found = _status_of(
-                        nodes, columns, rules, held, rows_held, node, column, label, nodes.times[visit], old, new
-                    )
-                    if found == status[node, column]:
-                        continue
-                    changed = True
-                    now[status[node, column]] -= 1
-                    now[found] += 1
-                    if column == chosen:
-                        own = found
+            for visit in range(first, last):
+                node, changed = nodes.node[visit], False
+                chosen = nodes.chosen[node]
+                before = kept.status[node, chosen] if chosen >= 0 else _WORSE
+                own, now[:] = before, kept.number[node]
+                for column in of_attribute:
+                    found = _status_of(nodes, columns, rules, kept, node, column, label, nodes.times[visit], old, new)
+                    if found != kept.status[node, column]:
+                        changed = True
+                        now[kept.status[node, column]] -= 1
+                        now[found] += 1
+                        own = found if column == chosen else own
                 if changed:
-                    score[new] += _log_chance(
-                        nodes, rules, node, now[_CONSTANT], now[_TIED], now[_BETTER], own, n_given
-                    ) - _log_chance(
-                        nodes,
-                        rules,
-                        node,
-                        number[node, _CONSTANT],
-                        number[node, _TIED],
-                        number[node, _BETTER],
-                        before,
-                        n_given,
-                    )
-        best = old if greedy else -1
-        if greedy:
-            for new in range(n_values):
-                if score[new] > score[best]:
-                    best = new
-        else:
-            top = score[:n_values].max()
-            total = 0.0
-            for new in range(n_values):
-                total += np.exp(score[new] - top)
-            level, best = uniform[entry] * total, old
-            for new in range(n_values):
-                level -= np.exp(score[new] - top)
-                if level <= 0.0 and allowed[row, offsets[a] + new]:
-                    best = new
-                    break
+                    score[new] += _log_chance(nodes, rules, node, now, own)
+                    score[new] -= _log_chance(nodes, rules, node, kept.number[node], before)
+        best = int(np.argmax(score))
+        if not greedy:
+            share = np.cumsum(np.exp(score - score[best]))
+            best = min(int(np.searchsorted(share, uniform[entry] * share[-1], side="right")), len(score) - 1)
+        elif score[old] == score[best]:
+            best = old
         urns[a, best] += 1.0
         if best == old:
             continue
-        value[row, a] = best
-        _recount(nodes, columns, row, a, label, old, best, held, rows_held)
-        for visit in range(nodes.start[row], nodes.start[row + 1]):
-            for place in range(columns.first[a], columns.first[a] + columns.number[a]):
-                _judge(nodes, columns, rules, held, rows_held, status, number, nodes.node[visit], columns.column[place])
+        kept.value[row, a] = best
+        for visit in range(first, last):
+            node = nodes.node[visit]
+            for column in of_attribute:
+                for j in range(columns.start[column], columns.start[column + 1]):
+                    change = int(columns.holds[best, j]) - int(columns.holds[old, j])
+                    kept.held[node, j, label] += change * nodes.times[visit]
+                    kept.rows_held[node, j] += change
+        _judge(nodes, columns, rules, kept, nodes.node[first:last], of_attribute)

@@ -8,7 +8,8 @@ never change.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from pytest_draft.compiling import compiled
 
 LENGTH = 624
 """Numbers in a state; the first `AHEAD` of the numbers drawn follow from the seeded state alone."""
@@ -24,19 +25,7 @@ _B, _C = np.uint32(0x9D2C5680), np.uint32(0xEFC60000)
 _1, _7, _11, _15, _18, _30 = (np.uint32(shift) for shift in (1, 7, 11, 15, 18, 30))
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _tempered(low, next_low, far):  # type: ignore[no-untyped-def]
-    """Return the number that is drawn from two neighbours in a state and the one `_MIDDLE` ahead."""
-    mixed = (low & _UPPER) | (next_low & _LOWER)
-    drawn = far ^ (mixed >> _1) ^ ((mixed & _1) * _TWIST)
-    drawn = np.uint32(drawn)
-    drawn ^= drawn >> _11
-    drawn ^= (drawn << _7) & _B
-    drawn ^= (drawn << _15) & _C
-    return np.uint32(drawn ^ (drawn >> _18))
-
-
-@njit(cache=True, nogil=True)
+@compiled
 def draw_ahead(seeds, drawn):  # type: ignore[no-untyped-def]
     """Draw numbers below 2^31 - 1 from each of many seeds.
 
@@ -61,11 +50,15 @@ def draw_ahead(seeds, drawn):  # type: ignore[no-untyped-def]
                 target[lane] = np.uint32(np.uint32(_MULTIPLIER * (before ^ (before >> _30))) + step)
         for number in range(n_numbers):
             for lane in range(width):
-                value = _tempered(key[number, lane], key[number + 1, lane], key[number + _MIDDLE, lane])
-                drawn[number, start + lane] = value & _LOWER
+                mixed = (key[number, lane] & _UPPER) | (key[number + 1, lane] & _LOWER)
+                value = np.uint32(key[number + _MIDDLE, lane] ^ (mixed >> _1) ^ ((mixed & _1) * _TWIST))
+                value ^= value >> _11
+                value ^= (value << _7) & _B
+                value ^= (value << _15) & _C
+                drawn[number, start + lane] = (value ^ (value >> _18)) & _LOWER
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def seeded(key, seed):  # type: ignore[no-untyped-def]
     """Fill a state, shape (`LENGTH`,) of uint32, from a seed."""
     key[0] = seed
@@ -74,7 +67,7 @@ def seeded(key, seed):  # type: ignore[no-untyped-def]
         key[place] = np.uint32(_MULTIPLIER * (before ^ (before >> _30)) + np.uint32(place))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def below(key, place, limit):  # type: ignore[no-untyped-def]
     """Draw a number below a limit from a state.
 
@@ -123,7 +116,7 @@ def seeds_of(random_state: int, n_trees: int) -> list[int]:
     return drawn
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def explain_roots(states, root, n_columns, n_drawn, constant, random):  # type: ignore[no-untyped-def]
     """Return which first states of a splitter's generator draw the column of a root, shape (n_states,).
 
@@ -172,7 +165,7 @@ def explain_roots(states, root, n_columns, n_drawn, constant, random):  # type: 
     return found
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def explain_columns(seeds, tested, n_drawn, replacement):  # type: ignore[no-untyped-def]
     """Return which numbers draw all columns that each tree of a bagging ensemble tests, shape (n_numbers,).
 
@@ -215,7 +208,7 @@ def explain_columns(seeds, tested, n_drawn, replacement):  # type: ignore[no-unt
     return found
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def explain_sizes(seeds, sizes, n_rows, n_draws):  # type: ignore[no-untyped-def]
     """Return which numbers draw as many different rows as each tree saw, shape (n_numbers,).
 

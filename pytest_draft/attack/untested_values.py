@@ -127,25 +127,22 @@ class Choices:
 
     @cached_property
     def _coded(self) -> ColumnIndicators:
-        attributes = self.problem.domain.attributes
-        indicators: dict[int, list[int]] = {}
-        above = np.zeros(self.forest.n_features, dtype=np.bool_)
-        for attribute in attributes:
-            for place, column in enumerate(attribute.columns):
-                if attribute.kind == "one-hot":
-                    indicators[column] = [place]
-                else:
-                    indicators[column] = list(range(attribute.n_values - 1))
-                    above[column] = True
-        by_column = [indicators[column] for column in range(self.forest.n_features)]
-        number = np.array([len(attribute.columns) for attribute in attributes])
+        domain = self.problem.domain
+        value = np.arange(max(made.n_values for made in domain.attributes))[:, None]
+        of_column = [domain.attributes[a] for a in domain.attribute_of_column]
+        holds = [
+            value == [place] if made.kind == "one-hot" else value > np.arange(made.n_values - 1)
+            for made, place in zip(of_column, domain.place_of_column, strict=True)
+        ]
+        size = [part.shape[1] for part in holds]
+        number = np.array([len(made.columns) for made in domain.attributes])
         return ColumnIndicators(
-            np.cumsum([0, *map(len, by_column)]),
-            np.array([value for values in by_column for value in values], dtype=np.int64),
-            above,
+            np.cumsum([0, *size]),
+            np.concatenate(holds, axis=1),
+            np.repeat(domain.attribute_of_column, size),
             np.cumsum([0, *number[:-1]]),
             number,
-            np.array([column for attribute in attributes for column in attribute.columns]),
+            np.array([column for made in domain.attributes for column in made.columns]),
         )
 
     @cached_property
@@ -210,17 +207,17 @@ class Choices:
         for number in range(n_samples):
             for _ in range(_BETWEEN if number else _SETTLE):
                 chain.sweep(rng.permutation(open_values), allowed, offsets, urns, rng, greedy=False)
-            found.append(problem.domain.encoded(chain.value[: len(rows)]))
+            found.append(problem.domain.encoded(chain.kept.value[: len(rows)]))
         for _ in range(_DESCEND):
             chain.sweep(open_values, allowed, offsets, urns, rng, greedy=True)
-        return (problem.domain.encoded(chain.value[: len(rows)]), *found)
+        return (problem.domain.encoded(chain.kept.value[: len(rows)]), *found)
 
     def _nodes(self, cells: IntArray, labels: IntArray) -> ChoosingNodes:
         """Return the nodes that rows in some cells reach."""
         problem, known, forest = self.problem, self.problem.groups.known, self.forest
         weight = problem.groups.weight[:, problem.groups.of_row]
         labels = labels if known is None else np.concatenate([labels, known.labels])
-        n_indicators = max(1, len(self._coded.value))
+        n_indicators = max(1, len(self._coded.attribute))
         parts: list[tuple[NDArray[Any], ...]] = []
         room, first = MOST_COUNTS, 0
         for t, tree in enumerate(forest.trees):

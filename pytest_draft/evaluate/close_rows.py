@@ -2,8 +2,8 @@
 
 A guess meets a true row when each value is the same, or in numeric columns differs by no more than a tolerance. That is
 not transitive, so equal rows cannot be paired off first: as many pairs as possible are a maximum matching of the graph
-of close pairs (Hopcroft and Karp, SIAM Journal on Computing, 1973; SciPy's takes minutes where a few thousand rows are
-close to most others). The pairs are listed from the column that leaves the fewest.
+of close pairs, by augmenting paths (SciPy's takes minutes where a few thousand rows are close to most others). The
+pairs are listed from the column that leaves the fewest.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from pytest_draft.arrays import Flag, FloatArray, IntArray, Rows
+from pytest_draft.compiling import compiled
 from pytest_draft.facts.certificate import Bounds
 from pytest_draft.matching import gaps, row_identities, unmatched
 from pytest_draft.timebox import TimeBox
@@ -105,7 +105,7 @@ def _window(values: FloatArray, others: FloatArray, tolerance: float) -> tuple[I
     return first.astype(np.int64), last.astype(np.int64)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _close(
     left: FloatArray,
     right: FloatArray,
@@ -143,75 +143,40 @@ def _close(
     return start, found[: start[-1]], complete
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _matched(start: IntArray, partner: NDArray[np.int32], n_guesses: int, stop: Flag) -> IntArray:
     """Return the guess of each row in a maximum matching, -1 where it has none; in a smaller one after a stop.
 
-    Each phase searches for shortest augmenting paths from all free rows at once, and takes as many as share no row.
+    Each row takes a guess that is free. For each that found none a shortest augmenting path is searched; what a search
+    in vain has seen leads nowhere later, either.
     """
     n = len(start) - 1
     guess, owner = np.full(n, -1, dtype=np.int64), np.full(n_guesses, -1, dtype=np.int64)
+    seen, trail, before = np.zeros(n_guesses, dtype=np.bool_), np.empty_like(owner), np.empty_like(owner)
     for i in range(n):
         for j in partner[start[i] : start[i + 1]]:
             if owner[j] < 0:
                 guess[i], owner[j] = j, i
                 break
-    while True:
-        layer = _layers(start, partner, guess, owner)
-        if not _augment(start, partner, guess, owner, layer, stop):
-            return guess
-
-
-@njit(cache=True, nogil=True)
-def _layers(start: IntArray, partner: NDArray[np.int32], guess: IntArray, owner: IntArray) -> IntArray:
-    """Return how many pairs a path from a free row takes to reach each row, no deeper than to the first free guess."""
-    n = len(guess)
-    layer, queue = np.full(n, -1, dtype=np.int64), np.empty(n, dtype=np.int64)
-    head, tail, deepest = 0, 0, n
-    for i in range(n):
-        if guess[i] < 0:
-            layer[i], queue[tail] = 0, i
-            tail += 1
-    while head < tail and layer[queue[head]] <= deepest:
-        i = queue[head]
-        head += 1
-        for j in partner[start[i] : start[i + 1]]:
-            k = owner[j]
-            if k < 0:
-                deepest = layer[i]
-            elif layer[k] < 0:
-                layer[k], queue[tail] = layer[i] + 1, k
-                tail += 1
-    return layer
-
-
-@njit(cache=True, nogil=True)
-def _augment(
-    start: IntArray, partner: NDArray[np.int32], guess: IntArray, owner: IntArray, layer: IntArray, stop: Flag
-) -> int:
-    """Change the matching along paths down the layers from free rows to free guesses; return how many there were."""
-    number = 0
-    arc, path = start[:-1].copy(), np.empty(len(guess), dtype=np.int64)
     for root in np.flatnonzero(guess < 0):
         if stop[0] != 0:
-            return 0
-        depth, path[0] = 0, root
-        while depth >= 0:
-            i = path[depth]
-            if arc[i] == start[i + 1]:
-                depth -= 1
-                continue
-            j = np.int64(partner[arc[i]])
-            arc[i] += 1
-            k = owner[j]
-            if k >= 0 and layer[k] == layer[i] + 1:
-                depth += 1
-                path[depth] = k
-            elif k < 0:
-                number += 1
-                while depth >= 0:
-                    i = path[depth]
-                    owner[j] = i
-                    j, guess[i] = guess[i], j
-                    depth -= 1
-    return number
+            break
+        row, head, tail, end = root, 0, 0, np.int64(-1)
+        while end < 0 and head <= tail:
+            for j in partner[start[row] : start[row + 1]]:
+                if not seen[j]:
+                    seen[j], before[j], trail[tail] = True, row, j
+                    tail += 1
+                    if owner[j] < 0:
+                        end = np.int64(j)
+                        break
+            if head < tail:
+                row = owner[trail[head]]
+            head += 1
+        if end >= 0:
+            seen[trail[:tail]] = False
+        while end >= 0:
+            row = before[end]
+            owner[end] = row
+            end, guess[row] = guess[row], end
+    return guess

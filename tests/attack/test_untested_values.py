@@ -143,7 +143,8 @@ def test_the_chance_of_a_choice_is_that_of_drawing_columns_until_one_varies(n_co
     nodes = choosing.ChoosingNodes(*(np.zeros(1, dtype=np.int64) for _ in range(9)))
     rules = choosing.ChoiceRules(0, 1, np.ones((1, n), dtype=bool), none_of)
 
-    chance = np.exp(choosing._log_chance.py_func(nodes, rules, 0, n_constant, tied + 1, better, choosing._TIED, n))
+    number = np.array([n_constant, n - n_constant - tied - 1 - better, tied + 1, better])
+    chance = np.exp(choosing._log_chance.py_func(nodes, rules, 0, number, choosing._TIED))
 
     assert chance == pytest.approx(taken / trials, abs=4 * np.sqrt(0.25 / trials))
 
@@ -169,10 +170,10 @@ def test_sweeps_keep_count_of_what_nodes_hold_and_change_open_values_only(publis
     fills = choices.filled(found.cells, found.labels, found.consistent, belief, 4, rng, TimeBox(60))
 
     chain = chains[0]
-    fresh = choosing.OpenValues(chain.nodes, chain.columns, chain.rules, chain.value, chain.labels)
-    assert np.allclose(chain.held, fresh.held)
+    fresh = choosing.OpenValues(chain.nodes, chain.columns, chain.rules, chain.kept.value, chain.kept.labels)
+    assert np.allclose(chain.kept.held, fresh.kept.held)
     for name in ("rows_held", "status", "number"):
-        assert np.array_equal(getattr(chain, name), getattr(fresh, name)), name
+        assert np.array_equal(getattr(chain.kept, name), getattr(fresh.kept, name)), name
     assert len(fills) == 5 and any((fill != fills[0]).any() for fill in fills)
     fixed = ~found.free
     before = domain.indices(found.consistent)[fixed]
@@ -194,9 +195,8 @@ def test_values_of_the_truth_are_among_the_likelier_ones(publish):
                 nodes,
                 choices._rules,
                 node,
-                *chain.number[node, [0, 2, 3]],
-                chain.status[node, chosen] if chosen >= 0 else choosing._WORSE,
-                chain.number[node].sum(),
+                chain.kept.number[node],
+                chain.kept.status[node, chosen] if chosen >= 0 else choosing._WORSE,
             )
             for node, chosen in enumerate(nodes.chosen)
         )

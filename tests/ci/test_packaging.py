@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 BUILD = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"]
 
-BUILDERS = ["hatch_build.py", "compile_ahead.py"]
+BUILDERS = ["hatch_build.py", "compile_ahead.py", "kernels.txt"]
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
 from pytest_draft.arrays import Flag, FloatArray, IntArray
+from pytest_draft.compiling import compiled
 from pytest_draft.timebox import TimeBox
 
 _ADDED = 80
@@ -103,7 +103,7 @@ def _without_negative(dense: FloatArray, observed: FloatArray, weight: FloatArra
     return active
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _active_set(  # noqa: PLR0912
     gram: FloatArray, target: FloatArray, weight: FloatArray, active: IntArray, most: int, ended: Flag
 ) -> tuple[IntArray, int]:  # pragma: no cover - compiled
@@ -181,7 +181,7 @@ def _active_set(  # noqa: PLR0912
     return np.sort(order[:size]), steps
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _append(
     gram: FloatArray, ridge: float, order: IntArray, factor: FloatArray, size: int, k: int
 ) -> bool:  # pragma: no cover - compiled
@@ -201,7 +201,7 @@ def _append(
     return True
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _remove(order: IntArray, factor: FloatArray, size: int, place: int) -> None:  # pragma: no cover - compiled
     """Let the Cholesky factor shrink by a column, and turn what is left into a triangle again."""
     for i in range(place, size - 1):
@@ -218,7 +218,7 @@ def _remove(order: IntArray, factor: FloatArray, size: int, place: int) -> None:
             factor[i, j + 1] = cosine * b - sine * a
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _solved(
     factor: FloatArray, target: FloatArray, order: IntArray, size: int
 ) -> NDArray[np.float64]:  # pragma: no cover - compiled

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from ortools.sat.python import cp_model
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from pytest_draft.arrays import Flag, FloatArray, Int32Array, IntArray
 from pytest_draft.attack.problem import System
+from pytest_draft.compiling import compiled
 from pytest_draft.timebox import TimeBox
 
 _PROVED_INFEASIBLE = 2
@@ -146,7 +146,7 @@ class Walk:
                 break
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _sweep(
     pointer: IntArray,
     equation: Int32Array,

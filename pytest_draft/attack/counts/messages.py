@@ -13,12 +13,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from pytest_draft.arrays import Flag, FloatArray, IntArray, Rows
 from pytest_draft.attack.counts.kinds import Kinds
 from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.search import Search
+from pytest_draft.compiling import compiled
 from pytest_draft.timebox import TimeBox
 
 MAX_BYTES = 1_500_000_000
@@ -226,7 +226,7 @@ def _likeliest(belief: FloatArray, place: IntArray, first: IntArray) -> IntArray
     return chosen
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _renew(
     i: int,
     m: int,
@@ -269,7 +269,7 @@ def _renew(
             message[i, e] += step * (min(max(new, -largest), largest) - message[i, e])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _update_rows(  # noqa: PLR0912
     kinds: Kinds,
     order: IntArray,

@@ -17,10 +17,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from scipy.special import gammaln, psi
 
 from pytest_draft.arrays import Flag, FloatArray, Int32Array, IntArray
+from pytest_draft.compiling import compiled
 
 MISSING = 20.0
 """What the search takes off the log-likelihood for each row that a leaf lacks: no dataset is impossible to it."""
@@ -162,7 +162,7 @@ def log_stirling(most: int) -> FloatArray:
     return finite
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def pull(leaves: Int32Array, table: FloatArray, total: FloatArray) -> None:
     """Add up, per candidate, the table's entries at its leaves.
 
@@ -180,7 +180,7 @@ def pull(leaves: Int32Array, table: FloatArray, total: FloatArray) -> None:
         total[k] = entry
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def push(leaves: Int32Array, mass: FloatArray, table: FloatArray) -> None:
     """Add each candidate's mass to the table's entries at its leaves; parameters as of `pull`."""
     for k in range(leaves.shape[0]):
@@ -189,7 +189,7 @@ def push(leaves: Int32Array, mass: FloatArray, table: FloatArray) -> None:
                 table[leaves[k, t]] += mass[k]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _leaf_value(  # noqa: PLR0912
     rows: IntArray,
     counts: IntArray,
@@ -252,7 +252,7 @@ def _leaf_value(  # noqa: PLR0912
     return float(value)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _leaf_values(
     rows: IntArray, counts: IntArray, distinct: IntArray, log_factorial: FloatArray, log_stirling: FloatArray
 ) -> FloatArray:
@@ -265,7 +265,7 @@ def _leaf_values(
     return value
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _refresh(
     entry: int,
     rows: IntArray,
@@ -293,7 +293,7 @@ def _refresh(
             gain[leaf * n_classes + c] = more - value[leaf]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sweep_rows(  # noqa: PLR0912
     leaves: Int32Array,
     bias: FloatArray,

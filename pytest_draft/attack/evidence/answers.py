@@ -17,7 +17,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
@@ -27,6 +26,7 @@ from pytest_draft.artifact.forest.observations import Answers, NodeCounts, Obser
 from pytest_draft.artifact.forest.observations.answers import MOST_LISTED
 from pytest_draft.attack.evidence.evidence import evidence_of, scored_by, total_score
 from pytest_draft.attack.redacted import redacted
+from pytest_draft.compiling import compiled
 from pytest_draft.domain import Domain
 from pytest_draft.errors import NotCoveredError
 
@@ -158,7 +158,7 @@ def grown_to_the_end(forest: Forest) -> bool:
     return all(given.get(name, "unknown") == value for name, value in _GROWN.items())
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _add_logs(total, term):  # type: ignore[no-untyped-def]
     """Return the log of a sum of two numbers given by their logs."""
     if total < term:
@@ -166,7 +166,7 @@ def _add_logs(total, term):  # type: ignore[no-untyped-def]
     return total + math.log1p(math.exp(term - total))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _log_label(winner, rate, rows, first, n_classes):  # type: ignore[no-untyped-def]
     """Return the log of the sum over counts in which a class wins of the product of rate**count / count!."""
     mean = rate * max(rows[first + winner], FLOOR)
@@ -201,7 +201,7 @@ def _log_label(winner, rate, rows, first, n_classes):  # type: ignore[no-untyped
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _log_ratio(evidence, rows, leaf, n_classes):  # type: ignore[no-untyped-def]
     """Return the log of the sum over multiples of one vector of the product of mean**count / count!."""
     vectors, v, first = evidence.outputs.vectors, evidence.outputs.first[leaf], leaf * n_classes
@@ -222,7 +222,7 @@ def _log_ratio(evidence, rows, leaf, n_classes):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _log_listed(evidence, rows, leaf, n_classes, mean):  # type: ignore[no-untyped-def]
     """Return the log of the sum over listed vectors of the product of mean**count / count!."""
     vectors, first = evidence.outputs.vectors, leaf * n_classes
@@ -240,7 +240,7 @@ def _log_listed(evidence, rows, leaf, n_classes, mean):  # type: ignore[no-untyp
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _log_counted(evidence, rows, leaf, n_classes):  # type: ignore[no-untyped-def]
     """Return the log of the product of mean**count / count!, given how many different rows were drawn.
 
@@ -264,7 +264,7 @@ def _log_counted(evidence, rows, leaf, n_classes):  # type: ignore[no-untyped-de
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def drawn_score(evidence, rows, leaf, n_classes):  # type: ignore[no-untyped-def]
     """Return the log-probability of what a leaf says, of rows that need not be whole, but for an additive constant.
 
@@ -293,7 +293,7 @@ def drawn_score(evidence, rows, leaf, n_classes):  # type: ignore[no-untyped-def
     return _log_listed(evidence, rows, leaf, n_classes, nothing) - nothing
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def exact_score(evidence, rows, leaf, n_classes):  # type: ignore[no-untyped-def]  # noqa: PLR0912
     """Return minus the penalty of the rows that are too many or too few for what a leaf says of each row."""
     outputs = evidence.outputs
@@ -337,7 +337,7 @@ def exact_score(evidence, rows, leaf, n_classes):  # type: ignore[no-untyped-def
     return -evidence.penalty * best
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def score_outputs(evidence, rows, leaf, n_kinds):  # type: ignore[no-untyped-def]
     """Return what a leaf adds to the log-likelihood."""
     if evidence.rate > 0.0:

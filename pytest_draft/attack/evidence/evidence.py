@@ -14,7 +14,6 @@ from functools import singledispatch
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
-from numba import njit
 from numba.extending import overload
 from numpy.typing import NDArray
 
@@ -23,6 +22,7 @@ from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.forest.observations import Observation
 from pytest_draft.attack.compiled_trees import Walks, leaves_of
 from pytest_draft.attack.redacted import redacted
+from pytest_draft.compiling import compiled, inlined
 from pytest_draft.domain import Domain
 from pytest_draft.errors import NotCoveredError
 
@@ -173,7 +173,7 @@ class LeafCounts(NamedTuple):
     """
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def mixed(z):  # type: ignore[no-untyped-def]
     """Return a hash of a number (splitmix64)."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -181,7 +181,7 @@ def mixed(z):  # type: ignore[no-untyped-def]
     return z ^ (z >> np.uint64(31))
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def known_score(evidence, counts, leaf):  # type: ignore[no-untyped-def]
     """Return `score` of whole counts, from what was worked out before where that is known."""
     width = counts.width
@@ -197,7 +197,7 @@ def known_score(evidence, counts, leaf):  # type: ignore[no-untyped-def]
     return counts.known[place]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _gains(evidence, counts, leaf):  # type: ignore[no-untyped-def]
     """Bring up to date what one row more or less adds at a leaf."""
     rows = counts.rows
@@ -215,14 +215,14 @@ def _gains(evidence, counts, leaf):  # type: ignore[no-untyped-def]
             counts.less[entry] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def all_gains(evidence, counts):  # type: ignore[no-untyped-def]
     """Bring up to date what one row more or less adds anywhere."""
     for leaf in range(len(counts.here)):
         _gains(evidence, counts, leaf)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def count_at(evidence, counts, leaf, label, n_classes, step):  # type: ignore[no-untyped-def]
     """Add a row to a leaf and class, or take it away."""
     entry = leaf * n_classes + label
@@ -230,7 +230,7 @@ def count_at(evidence, counts, leaf, label, n_classes, step):  # type: ignore[no
     _gains(evidence, counts, entry // counts.width)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def moving(evidence, counts, source, target):  # type: ignore[no-untyped-def]
     """Return what it adds to the log-likelihood that one row moves from one entry to another."""
     leaf = source // counts.width
@@ -244,7 +244,7 @@ def moving(evidence, counts, source, target):  # type: ignore[no-untyped-def]
     return change
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def total_score(evidence, rows, n_classes):  # type: ignore[no-untyped-def]
     """Return the sum over all leaves."""
     total = 0.0

@@ -11,11 +11,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.attack.informed.splits import ROUNDING, Splits, side_of
 from pytest_draft.attack.redacted import redacted
+from pytest_draft.compiling import compiled
 
 
 @redacted
@@ -57,7 +57,7 @@ def possible_ends(splits: Splits, asked: BoolArray, left_out: int) -> Ends:
     return Ends(splits, *_possible_ends(splits, asked, left_out))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _possible_ends(splits, asked, left_out):  # type: ignore[no-untyped-def]
     """Return `Ends.first`, `Ends.value` and `Ends.alone`."""
     n_nodes, n_rows = len(splits.left), splits.columns.shape[1]
@@ -87,7 +87,7 @@ def _possible_ends(splits, asked, left_out):  # type: ignore[no-untyped-def]
     return first, np.array(values), np.array(is_alone)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _add(near, other, threshold, left_out, values, is_alone):  # type: ignore[no-untyped-def]
     """Add the values of one side that have a partner on the other; from the threshold outwards, both descending."""
     for i in range(min(len(near), left_out + 1)):
@@ -101,7 +101,7 @@ def _add(near, other, threshold, left_out, values, is_alone):  # type: ignore[no
                 break
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _narrow(splits, first, value, is_alone, rows, bound, is_pinned, is_end):  # type: ignore[no-untyped-def]
     """Narrow bounds to the nearest end of each node that a row goes through."""
     for i in range(len(rows)):

@@ -17,14 +17,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numba import njit
 from scipy.special import ndtr, ndtri
 
-from pytest_draft.arrays import BoolArray, Flag, FloatArray, IntArray, Rows
+from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.informed.boxes import Held
+from pytest_draft.compiling import compiled
 from pytest_draft.domain import Attribute, Domain
-from pytest_draft.errors import OutOfTimeError
 from pytest_draft.matching import Weights, differences, encoded_weights
 from pytest_draft.timebox import TimeBox
 
@@ -42,28 +41,6 @@ _SWEEPS, _STILL = 30, 1e-7
 
 _SINGULAR = 1e-12
 """What is nothing of the largest eigenvalue."""
-
-_HALF = math.sqrt(0.5)
-_ACKLAM = (
-    (
-        -39.69683028665376,
-        220.9460984245205,
-        -275.9285104469687,
-        138.3577518672690,
-        -30.66479806614716,
-        2.506628277459239,
-    ),
-    (-54.47609879822406, 161.5858368580409, -155.6989798598866, 66.80131188771972, -13.28068155288572),
-    (
-        -0.007784894002430293,
-        -0.3223964580411365,
-        -2.400758277161838,
-        -2.549732539343734,
-        4.374664141464968,
-        2.938163982698783,
-    ),
-    (0.007784695709041462, 0.3224671290700398, 2.445134137142996, 3.754408661907416),
-)
 
 _FOLDS = 5
 """Parts of the rows, of which each is guessed by what was learnt from the others."""
@@ -204,10 +181,7 @@ class Guesser:
         place = np.column_stack(
             [np.clip(0.0, low, high), (classes[self.held.rows] - centre[n_columns:]) / spread[n_columns:]]
         )
-        with (timebox or TimeBox(math.inf)).flag() as stop:
-            _settle(place, low, high, factor, 1 / shrink, stop)
-        if stop[0]:
-            raise OutOfTimeError
+        _settle(place, low, high, factor, 1 / shrink, timebox or TimeBox(math.inf))
         guess = inside.copy()
         for a in ordered:
             c = self.held.domain.attributes[a].columns[0]
@@ -327,62 +301,34 @@ def _of_precision(standard: FloatArray, shrink: float) -> FloatArray:
     return np.ascontiguousarray(axes * np.sqrt(told / (told + shrink) / shrink))
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _settle(place: FloatArray, low: FloatArray, high: FloatArray, factor: FloatArray, alone: float, stop: Flag) -> None:
+def _settle(
+    place: FloatArray, low: FloatArray, high: FloatArray, factor: FloatArray, alone: float, timebox: TimeBox
+) -> None:
     """Move each bounded column of each row to the middle of its distribution given all others, until all stay."""
-    along = np.empty(factor.shape[1])
-    for i in range(len(place)):
-        along[:] = 0.0
-        for c in range(len(factor)):
-            for j in range(len(along)):
-                along[j] += place[i, c] * factor[c, j]
-        for _ in range(_SWEEPS):
-            farthest = 0.0
-            for c in range(low.shape[1]):
-                if stop[0]:
-                    return
-                told, own = 0.0, alone
-                for j in range(len(along)):
-                    told += along[j] * factor[c, j]
-                    own -= factor[c, j] * factor[c, j]
-                before = place[i, c]
-                mean = before - (alone * before - told) / own
-                moved = _middle(low[i, c], high[i, c], mean, own**-0.5) - before
-                if moved != 0.0:
-                    place[i, c] += moved
-                    for j in range(len(along)):
-                        along[j] += moved * factor[c, j]
-                    farthest = max(farthest, abs(moved))
-            if farthest <= _STILL:
-                break
+    own = alone - (factor**2).sum(axis=1)
+    rows, along = np.arange(len(place)), place @ factor
+    for _ in range(_SWEEPS):
+        farthest = np.zeros(len(rows))
+        for c in range(low.shape[1]):
+            timebox.require()
+            before = place[rows, c]
+            mean = before - (alone * before - along @ factor[c]) / own[c]
+            moved = _middle(low[rows, c], high[rows, c], mean, own[c] ** -0.5) - before
+            place[rows, c] += moved
+            along += moved[:, None] * factor[c]
+            farthest = np.maximum(farthest, np.abs(moved))
+        left = farthest > _STILL
+        rows, along = rows[left], along[left]
+        if not len(rows):
+            break
 
 
-@njit(cache=True, nogil=True)
-def _middle(low: float, high: float, mean: float, width: float) -> float:
-    """Return the median of a normal distribution between two bounds."""
-    half = math.erfc((mean - low) / width * _HALF) / 4 + math.erfc((mean - high) / width * _HALF) / 4
-    middle = mean
-    if 0.0 < half < 1.0:
-        middle += width * _quantile(half)
-    return min(max(middle, low), high)
-
-
-@njit(cache=True, nogil=True)
-def _quantile(share: float) -> float:
-    """Return the quantile of the standard normal distribution (Acklam's approximation, and a step of Halley's)."""
-    a, b, c, d = _ACKLAM
-    if min(share, 1 - share) < 0.02425:
-        q = math.sqrt(-2 * math.log(min(share, 1 - share)))
-        x = (((((c[0] * q + c[1]) * q + c[2]) * q + c[3]) * q + c[4]) * q + c[5]) / (
-            (((d[0] * q + d[1]) * q + d[2]) * q + d[3]) * q + 1
-        )
-        x = x if share < 0.5 else -x
-    else:
-        q, r = share - 0.5, (share - 0.5) ** 2
-        x = (((((a[0] * r + a[1]) * r + a[2]) * r + a[3]) * r + a[4]) * r + a[5]) * q
-        x /= ((((b[0] * r + b[1]) * r + b[2]) * r + b[3]) * r + b[4]) * r + 1
-    off = (math.erfc(-x * _HALF) / 2 - share) * math.sqrt(2 * math.pi) * math.exp(min(x * x / 2, 700.0))
-    return x - off / (1 + x * off / 2)
+def _middle(low: FloatArray, high: FloatArray, mean: FloatArray, width: float) -> FloatArray:
+    """Return the median of normal distributions between two bounds each."""
+    half = (ndtr((low - mean) / width) + ndtr((high - mean) / width)) / 2
+    inside = (half > 0) & (half < 1)
+    middle = np.where(inside, mean + width * ndtri(np.where(inside, half, 0.5)), mean)
+    return np.asarray(np.minimum(np.maximum(middle, low), high))
 
 
 def _state(attribute: Attribute, columns: Rows) -> IntArray:
@@ -413,24 +359,20 @@ def _commonest(attribute: Attribute, left: BoolArray, number: IntArray) -> IntAr
     return np.asarray((below >= below[:, -1:] / 2).argmax(axis=1), dtype=np.int64)
 
 
-@njit(cache=True, nogil=True)
 def _commonest_value(
     low: FloatArray, high: FloatArray, values: FloatArray, times: IntArray, own: FloatArray
 ) -> FloatArray:
     """Return the commonest of ascending values between bounds, where each row's own is taken out once; NaN for none."""
     found = np.full(len(low), np.nan)
-    for i in range(len(low)):
-        most = 0
-        for k in range(np.searchsorted(values, low[i]), len(values)):
-            if values[k] > high[i]:
-                break
-            number = times[k] - (values[k] == own[i])
-            if number > most:
-                most, found[i] = number, values[k]
+    first, last = np.searchsorted(values, low), np.searchsorted(values, high, side="right")
+    for i in np.flatnonzero(first < last):
+        number = times[first[i] : last[i]] - (values[first[i] : last[i]] == own[i])
+        if number.max() > 0:
+            found[i] = values[first[i] + number.argmax()]
     return found
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _nearest(
     low: FloatArray,
     high: FloatArray,

@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest, Tree
@@ -21,6 +20,7 @@ from pytest_draft.attack.best_splits import float32_at_most, midpoints_of, off_m
 from pytest_draft.attack.descent import SentDown, sent_down
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.redacted import redacted
+from pytest_draft.compiling import compiled, inlined
 from pytest_draft.domain import Domain
 
 ROUNDING = 2.0**-22
@@ -144,7 +144,7 @@ def missed_by(splits: Splits, top: FloatArray) -> FloatArray:
         return np.where(splits.is_midpoint, off_middle(top[:, 0], -top[:, 1], splits.threshold), off_decoded)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def side_of(splits: Splits, node: int, value: float) -> int:
     """Return 0 where a value goes left, 1 where it goes right."""
     if np.isnan(value):
@@ -152,7 +152,7 @@ def side_of(splits: Splits, node: int, value: float) -> int:
     return 0 if value <= splits.threshold[node] else 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def alone(
     splits: Splits,
     top_of: FloatArray,

@@ -12,12 +12,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from pytest_draft.arrays import BoolArray, IntArray
 from pytest_draft.attack.enumeration import MAX_BYTES, TooManyError
 from pytest_draft.attack.groups import Groups
 from pytest_draft.attack.large_domains.regions import Regions, Words
+from pytest_draft.compiling import compiled
 from pytest_draft.errors import InfeasibleError, OutOfTimeError
 from pytest_draft.timebox import TimeBox
 
@@ -164,7 +164,7 @@ class Reach:
         return np.repeat(group, number), np.repeat(label, number), np.concatenate(found)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _meets(leaf: int, box: Words, leaf_box: Words, entry_start: IntArray, entry: IntArray, owner: IntArray) -> bool:
     """Return whether a leaf and a region have a vector in common: in every attribute some bin."""
     stop = entry_start[leaf + 1]
@@ -179,7 +179,7 @@ def _meets(leaf: int, box: Words, leaf_box: Words, entry_start: IntArray, entry:
     return True
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _shrink(
     leaves: IntArray,
     n_leaves: int,
@@ -210,7 +210,7 @@ def _shrink(
     return changed
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _fit(
     possible: BoolArray,
     alive: BoolArray,
@@ -256,7 +256,7 @@ def _fit(
     return struck
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _has_room(counts: IntArray, distinct: int, c: int, times: int) -> bool:
     """Return whether a node's draws can hold a row of a class that was drawn so many times.
 
@@ -269,7 +269,7 @@ def _has_room(counts: IntArray, distinct: int, c: int, times: int) -> bool:
     return counts[c] >= times and (distinct < 0 or others <= distinct - 1 <= draws)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _weigh(  # noqa: PLR0912, PLR0915 - compiled as one
     possible: BoolArray,
     alive: BoolArray,
@@ -354,7 +354,7 @@ def _weigh(  # noqa: PLR0912, PLR0915 - compiled as one
     return struck
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _combine(  # noqa: PLR0912, PLR0915 - compiled as one
     possible: BoolArray,
     box: Words,

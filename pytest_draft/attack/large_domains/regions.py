@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from pytest_draft.arrays import BoolArray, Int32Array, IntArray
@@ -19,6 +18,7 @@ from pytest_draft.artifact.forest.nodes import ForestNodes, depth_first
 from pytest_draft.attack.compiled_trees import binned, cuts_of, ends_of
 from pytest_draft.attack.groups import KnownValues
 from pytest_draft.attack.problem import Cells
+from pytest_draft.compiling import compiled
 from pytest_draft.domain import Domain
 
 Words = NDArray[np.uint64]
@@ -256,7 +256,7 @@ def _node_boxes(
     return box
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _signature(
     box: Words,
     nodes: ForestNodes,

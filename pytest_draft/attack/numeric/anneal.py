@@ -11,7 +11,7 @@ import numpy as np
 from pytest_draft.attack.compiled_trees import NONE, goes_right
 from pytest_draft.attack.moves import changes_of, drawn, gain_of, trace, uniform
 from pytest_draft.attack.numeric.dataset import count_row
-from pytest_draft.attack.numeric.energy import compiled
+from pytest_draft.compiling import compiled
 
 
 @compiled

@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from pytest_draft.attack.moves import uniform
-from pytest_draft.attack.numeric.energy import NodeArrays, compiled
+from pytest_draft.attack.numeric.energy import NodeArrays
 from pytest_draft.attack.redacted import redacted
+from pytest_draft.compiling import compiled
 
 MOST_STATES = 100
 """Most states of a table; a leaf with more is told by mean and variance."""

@@ -10,13 +10,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from pytest_draft.artifact.forest.nodes import ForestNodes
 from pytest_draft.attack.best_splits import ROUNDING, float32_at_most, most_beside, snapped
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.redacted import redacted
+from pytest_draft.compiling import compiled, inlined
 from pytest_draft.timebox import TimeBox
 
 SETTLED, CHANGED, CONTRADICTORY = 0, 1, 2
@@ -76,7 +76,7 @@ class ColumnBounds(NamedTuple):
     """Whether its values are whole numbers."""
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def members_of(parent: IntArray, leaves: IntArray) -> Members:
     """Return each node's rows, given their leaves in the common numbering, shape (n_trees, n_rows); -1 for none."""
     start = np.zeros(len(parent) + 1, dtype=np.int64)
@@ -139,7 +139,7 @@ def with_extremes(
     return SplitGroups(*(np.concatenate(both, axis=-1) for both in zip(splits, of_extremes, strict=True)))
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _narrow(bound: FloatArray, sign: int, i: int, value: float) -> bool:
     """Lower one upper bound to a value, where it is higher; return whether that is more than `_CREEPING`."""
     before, width = bound[sign, i], bound[0, i] + bound[1, i]
@@ -147,7 +147,7 @@ def _narrow(bound: FloatArray, sign: int, i: int, value: float) -> bool:
     return bool(before - bound[sign, i] > _CREEPING * width)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _takers(column: ColumnBounds, members: Members, i: int, taker: IntArray) -> int:
     """Find the rows of which one takes an extreme, where its whole group is known.
 
@@ -182,7 +182,7 @@ def _takers(column: ColumnBounds, members: Members, i: int, taker: IntArray) -> 
     return kept
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def pass_once(column: ColumnBounds, members: Members) -> int:
     """Go through all splits of a column once and narrow its bounds; return the state."""
     bound, is_number = column.bound, column.is_number
@@ -293,7 +293,7 @@ def _solve(column: ColumnBounds, members: Members) -> int:
     return CHANGED if changed else SETTLED
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _all_takers(column: ColumnBounds, members: Members) -> IntArray:
     """Return the rows of which one takes each extreme, shape (n, _MOST_TAKERS); -1 where there are fewer, or more."""
     found = np.full((len(column.splits.group), _MOST_TAKERS), -1)
@@ -307,7 +307,7 @@ def _all_takers(column: ColumnBounds, members: Members) -> IntArray:
     return found
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _solve_cycles(one: IntArray, other: IntArray, threshold: FloatArray, bound: FloatArray, is_number: bool) -> None:
     """Narrow the bounds of variables of which pairs add up to twice a threshold, by the odd cycles of the pairs.
 
@@ -359,7 +359,7 @@ def _solve_cycles(one: IntArray, other: IntArray, threshold: FloatArray, bound: 
             bound[1, u] = min(bound[1, u], snapped(half - value, is_number))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _shorten(u: int, root: IntArray, sign: FloatArray, offset: FloatArray, error: FloatArray) -> None:
     """Let a variable refer to its component's root directly."""
     while root[root[u]] != root[u]:

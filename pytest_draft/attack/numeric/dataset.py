@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array
 from pytest_draft.attack.compiled_trees import NONE, goes_right
-from pytest_draft.attack.numeric.energy import FAR, NodeArrays, compiled
+from pytest_draft.attack.numeric.energy import FAR, NodeArrays
 from pytest_draft.attack.redacted import redacted
+from pytest_draft.compiling import compiled
 
 
 @redacted

@@ -11,11 +11,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.attack.numeric.equation import evidence
 from pytest_draft.attack.redacted import redacted
+from pytest_draft.compiling import compiled
 
 SKIPPED, SPLIT, ALL_CONSTANT, TRIED, UNKNOWN_IF_ALL_CONSTANT, UNKNOWN_IF_TRIED = range(6)
 """What became of a node: a leaf without any draw; split; a leaf because all columns were constant; a leaf although some
@@ -113,9 +113,6 @@ class _Waiting(NamedTuple):
     """`column` and `constant`, shape (n, n_columns): in the order of the draw, as many as are listed."""
     weight: FloatArray
     """Shape (n,). Log-probability."""
-
-
-compiled = njit(cache=True, nogil=True)
 
 
 @compiled

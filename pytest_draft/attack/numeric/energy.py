@@ -15,7 +15,6 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array
 from pytest_draft.artifact.forest import Forest
@@ -25,14 +24,13 @@ from pytest_draft.attack.compiled_trees import NONE, Walks
 from pytest_draft.attack.evidence.evidence import walked_by
 from pytest_draft.attack.states import States, points_of
 from pytest_draft.attack.target_classes import TargetCounts
+from pytest_draft.compiling import compiled, inlined
 
 INNER_WEIGHT = 0.1
 """How much a difference in counts weighs at a node that is no leaf, where a leaf weighs 1."""
 
 FAR = 2**30
 """Above every state: no nearest one on the right."""
-
-compiled = njit(cache=True, nogil=True)
 
 
 @compiled
@@ -133,7 +131,7 @@ def _parting(evidence, counts, node, attribute, low, high, begin, label, times, 
     return _ending(evidence, counts, node, 0, 0, label, times)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _ending(evidence, counts, node, leaf, here, label, times):  # type: ignore[no-untyped-def]
     """Return how much nearer to what is published the counts of a node are when a row reaches it."""
     c, distinct, present = label * evidence.by_class[node], evidence.distinct[node], counts.present[node]

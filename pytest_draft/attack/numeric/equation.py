@@ -8,7 +8,8 @@ minimum and maximum of the column among the node's rows, and takes the minimum w
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from pytest_draft.compiling import compiled, inlined
 
 RAND_R_MAX = 2147483647
 """The largest number that scikit-learn's generator gives."""
@@ -17,32 +18,32 @@ MOST_TRIED = 1_000_000
 """Most places of a grid that are tried as one node's extreme."""
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def drawn_threshold(low: float, high: float, raw: int) -> float:
     """Return the threshold that is drawn between a minimum and a maximum."""
     threshold = (high - low) * float(raw) / float(RAND_R_MAX) + low
     return low if threshold == high else threshold
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def maximum_of(threshold: float, low: float, raw: int) -> float:
     """Return about which maximum a threshold has, given the minimum and a draw above 0."""
     return low + (threshold - low) * (float(RAND_R_MAX) / float(raw))
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def minimum_of(threshold: float, high: float, raw: int) -> float:
     """Return about which minimum a threshold has, given the maximum and a draw below the largest."""
     return high - (high - threshold) * (float(RAND_R_MAX) / float(RAND_R_MAX - raw))
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def window(threshold: float, least: float, most: float) -> float:
     """Return about how wide an interval of real numbers gives the same threshold."""
     return 2.0 * (abs(threshold) + most - least) * 2.0**-52
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def on_grid(threshold, raw, least, most, scale):  # type: ignore[no-untyped-def]
     """Look for a minimum and a maximum on a decimal grid that explain a threshold.
 
@@ -88,7 +89,7 @@ def on_grid(threshold, raw, least, most, scale):  # type: ignore[no-untyped-def]
     return found, low, high, chance
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def among_known(threshold, raw, least, most, known):  # type: ignore[no-untyped-def]
     """Look for a minimum and a maximum among known values that explain a threshold.
 
@@ -121,7 +122,7 @@ def among_known(threshold, raw, least, most, known):  # type: ignore[no-untyped-
     return found, low, high, chance
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def evidence(threshold, raw, least, most, finest, known):  # type: ignore[no-untyped-def]
     """Return how much better a threshold is explained by a draw than by coincidence.
 

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from pytest_draft.arrays import FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest
@@ -25,6 +24,7 @@ from pytest_draft.attack.numeric.equation import (
     window,
 )
 from pytest_draft.attack.numeric.replay import Hints, boxes, replay
+from pytest_draft.compiling import compiled, inlined
 from pytest_draft.domain import Domain
 from pytest_draft.timebox import TimeBox
 
@@ -172,7 +172,7 @@ def _look_for_grids(equations: _Equations, bounds: FloatArray, finest: FloatArra
                 nodes = nodes[found <= 0]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _explained(threshold, raw, least, most, scale):  # type: ignore[no-untyped-def]
     """Return for each node what `on_grid` does."""
     n_nodes = len(threshold)
@@ -247,13 +247,13 @@ def _decode_by_known(equations: _Equations, bounds: FloatArray) -> None:
         equations.low[nodes[node[taken]]], equations.high[nodes[node[taken]]] = low[taken], high[taken]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _chance(value, width):  # type: ignore[no-untyped-def]
     """Return at least the chance that a window of this width around a value holds one that single precision can."""
     return min(1.0, width * 2.0**24 / max(abs(value), 1e-30))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _pairs_with_known(threshold, raw, least, most, known):  # type: ignore[no-untyped-def]
     """Return the pairs with a known value that explain thresholds.
 

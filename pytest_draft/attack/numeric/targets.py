@@ -19,13 +19,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.forest.nodes import ForestNodes
 from pytest_draft.attack.numeric.midpoints import ABSENT, UNKNOWN, ValueBounds
 from pytest_draft.attack.redacted import redacted
+from pytest_draft.compiling import compiled
 from pytest_draft.timebox import TimeBox
 
 _APART = 8
@@ -252,7 +252,7 @@ def _deduce_tree(known: _KnownRowTargets, leaves: _OpenLeaves, nodes: ForestNode
     return found + len(k) if _put(known, leaves, leaf + leaves.first[tree], rows[k]) else -1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _places(known: _KnownRowTargets, leaves: _OpenLeaves, nodes: ForestNodes, tree: int) -> tuple[IntArray, BoolArray]:
     """Return the rows that are open in a tree, and which of its leaves each can be in, shape (n_leaves, n_open)."""
     left, right, feature, threshold = nodes.left, nodes.right, nodes.feature, nodes.threshold
@@ -302,7 +302,7 @@ def _put(known: _KnownRowTargets, leaves: _OpenLeaves, i: IntArray, rows: IntArr
     return fits and is_once and bool((leaves.n_rows[i] >= 0).all())
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _exclude_by_tree(known: _KnownRowTargets, leaves: _OpenLeaves) -> None:
     """Exclude the targets that a row cannot have, as a tree that drew it has no leaf where it could be with them."""
     n_trees, n_rows = known.leaf.shape

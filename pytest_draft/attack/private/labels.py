@@ -17,7 +17,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
@@ -27,6 +26,7 @@ from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.redacted import redacted
 from pytest_draft.attack.walk.posterior import PosteriorParameters
 from pytest_draft.attack.walk.problem import RowProblem
+from pytest_draft.compiling import compiled
 from pytest_draft.domain import Domain
 from pytest_draft.errors import NotCoveredError
 from pytest_draft.facts.privacy import Privacy
@@ -34,7 +34,7 @@ from pytest_draft.facts.privacy import Privacy
 LABELS = PosteriorParameters(first_sweeps=100, sample_every=20, apart=4.0, value_seconds=0.0, attribute_seconds=8e-7)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _score(evidence, rows, leaf, n_kinds):  # type: ignore[no-untyped-def]
     """Return the log-probability of a leaf's label."""
     here, label, epsilon = rows[leaf * n_kinds : (leaf + 1) * n_kinds], evidence.label[leaf], evidence.epsilon

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy import stats
 
 from pytest_draft.arrays import FloatArray, Int32Array, IntArray
@@ -21,6 +20,7 @@ from pytest_draft.attack.redacted import redacted
 from pytest_draft.attack.search import Search
 from pytest_draft.attack.walk.posterior import PosteriorParameters, sample_posterior
 from pytest_draft.attack.walk.problem import RowProblem
+from pytest_draft.compiling import compiled
 from pytest_draft.domain import Domain
 from pytest_draft.errors import InfeasibleError, NotCoveredError, OutOfTimeError
 from pytest_draft.facts.reconstruction import Reconstruction
@@ -37,7 +37,7 @@ CONFIDENCE = 0.95
 """Of the interval that an unknown number of rows is looked for in (DRAFT-DP, appendix A)."""
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _score(evidence, rows, leaf, n_kinds):  # type: ignore[no-untyped-def]
     """Return the log-probability of a leaf's released counts."""
     total = 0.0

@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from pytest_draft.attack.compiled_trees import leaves_of
 from pytest_draft.attack.evidence.answers import LABEL, PURE, OutputEvidence, drawn_score
 from pytest_draft.attack.evidence.evidence import LeafModel
 from pytest_draft.attack.search import Search
+from pytest_draft.compiling import compiled
 
 MOST_VECTORS = 300_000
 """Most vectors of a domain that are taken at once."""
@@ -63,7 +63,7 @@ class Expected:
         return kept
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _factors(evidence, rows, n_classes):  # type: ignore[no-untyped-def]
     """Return what each leaf multiplies what is expected of its vectors by, shape (n_leaves * n_classes,)."""
     factor = np.empty(len(rows))
@@ -78,7 +78,7 @@ def _factors(evidence, rows, n_classes):  # type: ignore[no-untyped-def]
     return factor
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _step(leaf, expected, factor, next_rows, power, n_rows, size_free):  # type: ignore[no-untyped-def]
     """Multiply what is expected, and count it by leaf."""
     n_vectors, n_classes = expected.shape

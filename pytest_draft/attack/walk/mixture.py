@@ -10,13 +10,13 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from pytest_draft.attack.compiled_trees import NONE
 from pytest_draft.attack.filling import INDICATOR_ODDS
 from pytest_draft.attack.moves import drawn, trace
 from pytest_draft.attack.redacted import redacted
+from pytest_draft.compiling import compiled
 from pytest_draft.domain import Domain
 
 COMPONENTS = 5
@@ -107,7 +107,7 @@ class Mixture(NamedTuple):
         return cls(labels.sum(axis=1), labels, values, offset, np.concatenate(weight), total, CONCENTRATION, log_prior)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count_row(rows: SampledRows, mixture: Mixture, row: int, step: int) -> None:
     """Add a row to its component's counts, or take it away."""
     k = rows.component[row]
@@ -117,7 +117,7 @@ def count_row(rows: SampledRows, mixture: Mixture, row: int, step: int) -> None:
         mixture.values[k, mixture.offset[a] + rows.value[row, a]] += step
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def draw_component(rows, mixture, row, weight, rng):  # type: ignore[no-untyped-def]
     """Draw the component of one row anew; the row must not be counted."""
     n_components, n_classes = mixture.labels.shape
@@ -132,7 +132,7 @@ def draw_component(rows, mixture, row, weight, rng):  # type: ignore[no-untyped-
     rows.component[row] = drawn(weight, n_components, rng.random())
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def imagine(walks, rows, mixture, row, scratch, rng):  # type: ignore[no-untyped-def]
     """Fill an empty slot with a row drawn from what the others predict."""
     (n_components, n_classes), weight = mixture.labels.shape, scratch.weight

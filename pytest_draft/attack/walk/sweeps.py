@@ -12,7 +12,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from pytest_draft.arrays import FloatArray, Int32Array
 from pytest_draft.attack.compiled_trees import NONE
@@ -20,6 +19,7 @@ from pytest_draft.attack.evidence.evidence import count_at, moving
 from pytest_draft.attack.moves import changes_of, drawn, trace
 from pytest_draft.attack.redacted import redacted
 from pytest_draft.attack.walk.mixture import count_row, draw_component, imagine
+from pytest_draft.compiling import compiled
 
 
 @redacted
@@ -36,7 +36,7 @@ class JumpCandidates(NamedTuple):
     """
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _put(evidence, counts, leaf, label, step, n_classes):  # type: ignore[no-untyped-def]
     """Add a row to all its leaves, or take it away."""
     for place in leaf:
@@ -44,7 +44,7 @@ def _put(evidence, counts, leaf, label, step, n_classes):  # type: ignore[no-unt
             count_at(evidence, counts, place, label, n_classes, step)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _draw_values(walks, evidence, counts, rows, mixture, row, temperature, scratch, rng):  # type: ignore[no-untyped-def]
     """Draw each unknown value of one row anew.
 
@@ -82,7 +82,7 @@ def _draw_values(walks, evidence, counts, rows, mixture, row, temperature, scrat
                 at[tree] = leaf[tree]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _draw_label(evidence, counts, rows, mixture, row, temperature, scratch, rng):  # type: ignore[no-untyped-def]
     """Draw the label of one row anew."""
     n_classes, before, k = mixture.labels.shape[1], rows.label[row], rows.component[row]
@@ -109,7 +109,7 @@ def _draw_label(evidence, counts, rows, mixture, row, temperature, scratch, rng)
     mixture.labels[k, label] += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _redraw(walks, evidence, counts, rows, mixture, row, temperature, scratch, rng):  # type: ignore[no-untyped-def]
     """Offer one row to be replaced by what the others predict, so that the odds are those of the likelihood.
 
@@ -132,7 +132,7 @@ def _redraw(walks, evidence, counts, rows, mixture, row, temperature, scratch, r
     count_row(rows, mixture, row, 1)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _resize(walks, evidence, counts, rows, mixture, least, most, temperature, scratch, rng):  # type: ignore[no-untyped-def]
     """Offer each slot in turn to be filled or emptied; any number of rows between two bounds is as likely before.
 
@@ -163,7 +163,7 @@ def _resize(walks, evidence, counts, rows, mixture, least, most, temperature, sc
         _put(evidence, counts, rows.leaf[row], rows.label[row], step, n_classes)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def candidate_priors(mixture, value):  # type: ignore[no-untyped-def]
     """Return the log-probability of each candidate and label under the mixture, shape (n_candidates, n_classes)."""
     n_components, n_classes = mixture.labels.shape
@@ -183,7 +183,7 @@ def candidate_priors(mixture, value):  # type: ignore[no-untyped-def]
     return found
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def jump(evidence, counts, rows, mixture, candidates, temperature, rng, stop):  # type: ignore[no-untyped-def]  # noqa: PLR0912
     """Draw each row that is wholly unknown anew, with its label, among all candidates, until a flag is raised.
 
@@ -236,7 +236,7 @@ def jump(evidence, counts, rows, mixture, candidates, temperature, rng, stop):  
         count_row(rows, mixture, row, 1)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sweep(walks, evidence, counts, rows, mixture, least, most, whole, n_sweeps, hot, cold, scratch, rng, stop):  # type: ignore[no-untyped-def]
     """Sweep a dataset several times, cooling evenly on a log scale; counts, rows and mixture change in place.
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from numba.core.caching import IndexDataCacheFile
 
-import pytest_draft.attack  # noqa: F401 - finds a place for compiled code
+import pytest_draft.compiling  # noqa: F401 - finds a place for compiled code
 
 MODULE = """
 import numba

@@ -20,7 +20,7 @@ import llvmlite
 from llvmlite import binding
 from numba.core.caching import Cache, IndexDataCacheFile
 
-PACKAGE = Path(__file__).resolve().parents[1]
+PACKAGE = Path(__file__).resolve().parent
 FOLDER = PACKAGE / "compiled"
 
 _X86_64_V3 = (

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_draft.attack import shipped_code
+from pytest_draft import shipped_code
 
 
 def started(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -38,7 +38,7 @@ SHIP = """
 import sys
 from pathlib import Path
 from numba.core.caching import Cache
-from pytest_draft.attack.shipped_code import ShippedCode
+from pytest_draft.shipped_code import ShippedCode
 sys.path.insert(0, {package!r})
 shipped = ShippedCode(Path({folder!r}), Path({package!r}))
 kept = Cache.save_overload
@@ -54,7 +54,7 @@ USE = """
 import sys
 from pathlib import Path
 from numba.core import event
-from pytest_draft.attack import compiling, shipped_code
+from pytest_draft import compiling, shipped_code
 {before}
 sys.path.insert(0, {package!r})
 compiling.ShippedCode = lambda: shipped_code.ShippedCode(Path({folder!r}), Path({package!r}))

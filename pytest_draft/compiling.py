@@ -1,4 +1,4 @@
-"""Support for compiled code: a cache to keep it in, and a clock that stops while it is compiled.
+"""Compiled code: the list of all kernels, a cache to keep them in, and a clock that stops while they are compiled.
 
 Numba compiles each function that was not shipped (`shipped_code`) when it is first called, and keeps it where the
 package is installed or in the user's cache. Where nothing was shipped that takes a minute or two of a processor on a
@@ -8,15 +8,41 @@ judgement gets as far as the second. Where there is neither place, what is compi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from functools import partial
+from typing import Any, ParamSpec, TypeVar
 
+from numba import njit
 from numba.core import event
 from numba.core.caching import Cache
 from numba.core.dispatcher import Dispatcher
 
-from pytest_draft.attack.shipped_code import ShippedCode
+from pytest_draft.shipped_code import ShippedCode
 from pytest_draft.timebox import CLOCK
+
+KERNELS: list[Any] = []
+"""All compiled functions of the modules that are imported."""
+
+Parameters = ParamSpec("Parameters")
+Returned = TypeVar("Returned")
+
+
+def compiled(function: Callable[Parameters, Returned], **options: Any) -> Callable[Parameters, Returned]:
+    """Compile a function when it is first called, keep that, and let other threads run meanwhile.
+
+    Parameters
+    ----------
+    **options
+        Further ones of ``numba.njit``.
+    """
+    kernel: Callable[Parameters, Returned] = njit(cache=True, nogil=True, **options)(function)
+    KERNELS.append(kernel)
+    return kernel
+
+
+inlined = partial(compiled, inline="always")
+"""For functions that are part of each kernel that calls them."""
 
 
 class _StopsTheClock(event.Listener):
@@ -27,13 +53,6 @@ class _StopsTheClock(event.Listener):
 
     def on_end(self, event: Any) -> None:
         CLOCK.go()
-
-
-def prepare() -> None:
-    """Stop the clock while code is compiled, and keep it where that can be; to be called once, before there is any."""
-    event.register("numba:compile", _StopsTheClock())  # type: ignore[no-untyped-call]
-    _read_and_write_where_possible()
-    _keep_in_memory()
 
 
 def _read_and_write_where_possible() -> None:
@@ -71,3 +90,8 @@ def _keep_in_memory() -> None:
             enable(dispatcher)
 
     Dispatcher.enable_caching = enable_where_possible  # type: ignore[method-assign, assignment]
+
+
+event.register("numba:compile", _StopsTheClock())  # type: ignore[no-untyped-call]
+_read_and_write_where_possible()
+_keep_in_memory()
