@@ -155,8 +155,6 @@ class Problem:
     """
     complete: bool = True
     """Whether all that a row can be is among the candidates. Else nothing can be proved with them."""
-    start: IntArray | None = None
-    """Shape (n_candidates,). Rows of each candidate in a dataset that is already known, where they are not complete."""
 
     @property
     def n_candidates(self) -> int:
@@ -192,10 +190,7 @@ class Problem:
     def without_classes(self) -> Problem:
         """Return the problem of the same counts, of all classes together."""
         n_cells = self.cells.n_cells
-        pairs, of_candidate = np.unique(self.group * n_cells + self.cell, return_inverse=True)
-        start = None
-        if self.start is not None:
-            start = np.bincount(of_candidate, self.start, len(pairs)).astype(np.int64)
+        pairs = np.unique(self.group * n_cells + self.cell)
         known = None if self.known is None else tuple(_together(table) for table in self.known)
         return replace(
             self,
@@ -204,7 +199,6 @@ class Problem:
             cell=pairs % n_cells,
             label=np.zeros(len(pairs), np.int64),
             known=known,
-            start=start,
         )
 
     @property

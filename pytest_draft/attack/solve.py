@@ -124,9 +124,7 @@ def reconstruct(
 
 
 def _solved(problem: Problem, search: Search, *, alternatives: bool) -> Solution:
-    """Return the whole dataset with the smallest residual that was found.
-
-    Of an incomplete problem, that is the better one of the known dataset and the one found; it is never unique.
+    """Return the whole dataset with the smallest residual that was found; of an incomplete problem it is never unique.
 
     Parameters
     ----------
@@ -140,24 +138,11 @@ def _solved(problem: Problem, search: Search, *, alternatives: bool) -> Solution
     OutOfTimeError
         The time was out before there was a dataset.
     """
-    known = None
-    if problem.start is not None:
-        known = _plain(problem, problem.start, problem.start.astype(np.float64), problem.system.missed(problem.start))
-        if not known.residual:
-            return known
-    try:
-        found = None
-        if _tells_rows_apart(problem):
-            believed = believe(problem, prior_mass(problem), search)
-            found = None if believed is None else _by_row(problem, believed, search, alternatives=alternatives)
-        if found is None:
-            found = _by_group(problem, search, alternatives=alternatives)
-    except (InfeasibleError, OutOfTimeError):
-        if known is None:
-            raise
-        return known
-    if known is not None and known.residual <= found.residual:
-        return replace(known, expected=found.expected, samples=found.samples)
+    believed = believe(problem, prior_mass(problem), search) if _tells_rows_apart(problem) else None
+    if believed is None:
+        found = _by_group(problem, search, alternatives=alternatives)
+    else:
+        found = _by_row(problem, believed, search, alternatives=alternatives)
     return replace(found, unique=found.unique and problem.complete)
 
 
