@@ -148,10 +148,10 @@ def looked_at(inputs: Inputs, record: FlowRecord, *, labels: bool = False) -> Ex
     """Return what is told of rows to somebody who knows all others, and of labels, as `examine` finds it out."""
     one, inputs = FlowRecord(record.facts.case), replace(inputs, holdout=None)
     one.facts = record.facts
-    with SideSearches(inputs, one) as searches:
-        if labels:
-            note_label_told(inputs, one)
-        searches.look()
+    searches = SideSearches(inputs, one)
+    if labels:
+        note_label_told(inputs, one)
+    searches.look()
     return one.examination()
 
 

@@ -444,8 +444,8 @@ class Decided:
 def test_datasets_are_counted_only_where_no_rule_has_failed_without(tmp_path, rule, is_counted):
     inputs = of(tmp_path, "small forest")
     record = FlowRecord(inputs.case)
-    with SideSearches(inputs, record, Decided(rule)) as side_searches:
-        side_searches.look()
+    side_searches = SideSearches(inputs, record, Decided(rule))
+    side_searches.look()
     assert (record.facts.informed.bits is not None) == is_counted
     assert record.facts.informed.bits_ended
     assert side_searches.known_others.bits == record.facts.informed.bits

@@ -67,8 +67,8 @@ def told(case):
     """Return what all files of a case tell to who knows all other rows, and whether that fails the rule on it."""
     record = FlowRecord(case)
     inputs = several(case, None, record).inputs
-    with SideSearches(inputs, record) as side_searches:
-        side_searches.look()
+    side_searches = SideSearches(inputs, record)
+    side_searches.look()
     assert record.facts.informed is not None, record.facts.not_informed
     check = check_rule(record.examination(), POLICY, INFORMED)
     return record.facts.informed, check.result
