@@ -221,14 +221,31 @@ def tests_of(walks: Walks, values: Int32Array) -> NDArray[np.uint64]:
 
 
 @njit(cache=True, nogil=True)
-def tested_anywhere(walks: Walks, values: Int32Array) -> BoolArray:
-    """Return whether some tree tests each attribute on each row's way, shape (n_rows, n_attributes)."""
-    tested = np.zeros(values.shape, dtype=np.bool_)
+def values_left(walks: Walks, sizes: IntArray, values: Int32Array) -> IntArray:
+    """Return how many values each attribute can have at the leaves of each row together, all others as they are.
+
+    Parameters
+    ----------
+    walks : Walks
+    sizes : ndarray of int64, shape (n_attributes,)
+        Number of values of each attribute: where no tree tests it on a row's way, all of them are left.
+    values : ndarray of int32, shape (n_rows, n_attributes)
+
+    Returns
+    -------
+    ndarray of int64, shape (n_rows, n_attributes)
+    """
+    left, possible = np.zeros(values.shape, dtype=np.int64), np.empty((len(sizes), sizes.max()), dtype=np.bool_)
     for row in range(len(values)):
+        possible[:] = True
         for root in walks.root:
             node = root
             while walks.attribute[node] >= 0:
-                attribute = walks.attribute[node]
-                tested[row, attribute] = True
-                node = next_of(walks, node, values[row, attribute])
-    return tested
+                attribute, cut = walks.attribute[node], walks.cut[node]
+                own = goes_left(cut, values[row, attribute])
+                for value in range(sizes[attribute]):
+                    possible[attribute, value] &= goes_left(cut, value) == own
+                node = walks.child[2 * node + own]
+        for attribute in range(len(sizes)):
+            left[row, attribute] = possible[attribute, : sizes[attribute]].sum()
+    return left

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest, Tree
@@ -168,14 +167,10 @@ def build(forest: Forest, domain: Domain, groups: Groups, timebox: TimeBox, *, t
     leaf_counts, distinct, known = observations(forest, groups)
     survivors = _Survivors(domain, groups, n_classes)
     gaps = gaps_of(forest, domain) if thresholds else (None,) * forest.n_trees
-    most_unseen = forest.n_trees if groups.draws_known else _most_unseen(leaf_counts, groups)
     for t, tree in enumerate(forest.trees):
         if timebox.over:
             raise OutOfTimeError
-        if groups.draws_known:
-            survivors.pass_tree(tree, leaf_counts[t], groups.weight[t], gaps[t])
-        else:
-            survivors.pass_drawn_tree(tree, leaf_counts[t], most_unseen, gaps[t])
+        survivors.pass_tree(tree, leaf_counts[t], groups.weight[t], gaps[t])
     cells, of_vector = merged_cells(domain, survivors.columns.T, survivors.leaves, survivors.kept_apart())
     _, first = np.unique(of_vector, return_index=True)  # all vectors of a cell are possible for the same rows
     alive = _only_bits(survivors.alive, first.astype(np.int64))
@@ -189,7 +184,7 @@ def build(forest: Forest, domain: Domain, groups: Groups, timebox: TimeBox, *, t
     most = min(MAX_CANDIDATES, MAX_COEFFICIENTS // (forest.n_trees * (2 if forest.draws.drawn else 1) + 1))
     if number.sum() <= most:
         return problem_of(groups, *_listed(alive, cells.n_cells))
-    if not groups.draws_known or groups.n_groups == 1 or distinct is None:
+    if groups.n_groups == 1 or distinct is None:
         raise TooManyError(
             f"{number.sum():,} ways to place rows in cells remain, more than the {most:,} that are listed"
         )
@@ -260,13 +255,6 @@ def too_large(domain: Domain, groups: Groups, n_classes: int) -> str | None:
     return None
 
 
-def _most_unseen(counts: tuple[IntArray, ...], groups: Groups) -> int:
-    """Return in how many trees some row was not drawn at most, but for a chance of `_UNLIKELY` a row."""
-    n_rows = groups.n_rows + (0 if groups.known is None else len(groups.known.rows))
-    missed = (1 - 1 / n_rows) ** min(int(table.sum()) for table in counts)
-    return int(stats.binom.isf(_UNLIKELY, len(counts), missed))
-
-
 def _n_vectors(domain: Domain, values: KnownValues | None) -> int:
     """Return how many vectors `_vectors` gives."""
     if values is None:
@@ -313,7 +301,6 @@ class _Survivors:
         self.columns = np.ascontiguousarray(vectors.T)
         self.leaves: list[Int32Array] = []
         self.crossed: list[BoolArray] = []
-        self.unseen = np.zeros((n_classes, len(vectors)), dtype=np.uint16)
         agree = np.stack([np.packbits(self.combination == known) for known in range(int(of_group.max()) + 1)])
         self.alive = np.repeat(agree[of_group][:, None], n_classes, axis=1)  # bits over vectors
 
@@ -330,16 +317,6 @@ class _Survivors:
                 self.alive &= enough
             else:
                 self.alive[members] &= enough
-        self._compact()
-
-    def pass_drawn_tree(self, tree: Tree, counts: IntArray, most_unseen: int, gap: Gap | None) -> None:
-        """Strike out what would have been missed by the draws of too many trees."""
-        leaf = self._leaf(tree)
-        unseen = (counts[leaf] == 0).T
-        if gap is not None:
-            unseen = unseen | self._crossed(tree, gap)
-        self.unseen += unseen
-        self.alive &= np.packbits(self.unseen <= most_unseen, axis=1)
         self._compact()
 
     def _crossed(self, tree: Tree, gap: Gap) -> BoolArray:
@@ -371,7 +348,6 @@ class _Survivors:
         self.leaves = [leaf[some] for leaf in self.leaves]
         self.crossed = [crossed[some] for crossed in self.crossed]
         self.combination = self.combination[some]
-        self.unseen = self.unseen[:, some]
         self.alive = _only_bits(self.alive, np.flatnonzero(some))
 
     def kept_apart(self) -> IntArray:

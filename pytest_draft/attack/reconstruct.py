@@ -15,11 +15,10 @@ from pytest_draft.arrays import BoolArray, FloatArray, IntArray
 from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all, consensus, expected_error
 from pytest_draft.attack.counts.exact import ExactDatasets, Solution
 from pytest_draft.attack.counts.integer import rounded
-from pytest_draft.attack.counts.likeliest import Likely, find_likeliest, posterior_of
-from pytest_draft.attack.counts.occupancy import LeafDraws
+from pytest_draft.attack.counts.likeliest import Likely
 from pytest_draft.attack.counts.prove import prove
 from pytest_draft.attack.counts.solve import ByRow, solve
-from pytest_draft.attack.filling import Filling, prior_mass
+from pytest_draft.attack.filling import Filling
 from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.refit import Evidence
 from pytest_draft.attack.search import Search
@@ -82,8 +81,6 @@ def reconstruct(
     figures = search.clock.figures
     figures.update(cells=problem.cells.n_cells, candidates=problem.n_candidates, groups=problem.groups.n_groups)
     ordered = problem.groups.ordered
-    if not problem.groups.draws_known:
-        return _from_draws(problem, search)
     try:
         solution, weaker = solve(problem, search, alternatives=evidence is not None)
     except InfeasibleError:
@@ -213,49 +210,6 @@ def seen_rows(problem: Problem) -> BoolArray:
     """Return which rows some tree has seen, as far as the adversary knows, shape (n_rows,)."""
     seen: BoolArray = np.any(problem.groups.weight > 0, axis=0)
     return seen[problem.groups.of_row]
-
-
-def log_posterior(problem: Problem, chosen: IntArray) -> float:
-    """Return what `Reconstruction.log_posterior` would be of the dataset whose rows are some candidates.
-
-    Parameters
-    ----------
-    problem : Problem
-        With unknown occurrences.
-    chosen : ndarray of int64, shape (n_rows,)
-    """
-    return posterior_of(problem, draws_of(problem), prior_mass(problem), chosen)
-
-
-def draws_of(problem: Problem) -> LeafDraws:
-    """Return what a problem with unknown occurrences observes."""
-    n_known = 0 if problem.known is None else int(problem.known[0].sum())
-    return LeafDraws.of(problem.counts, problem.distinct, problem.groups.n_rows + n_known)
-
-
-def _from_draws(problem: Problem, search: Search) -> Reconstruction:
-    """Rebuild the training data where the occurrences are unknown."""
-    figures = search.clock.figures
-    draws, prior = draws_of(problem), prior_mass(problem)
-    try:
-        likely = find_likeliest(problem, draws, prior, search)
-    except OutOfTimeError:
-        return Reconstruction("no solution", None, None, None, None, False, None, statistics=figures)
-    with search.clock("fill"):
-        found = _guessed(problem, likely, search)
-    return Reconstruction(
-        status="not converged" if likely.missing else "likeliest",
-        rows=found.guess,
-        consistent=found.rows,
-        labels=_in_row_order(problem, problem.label[likely.chosen]),
-        cells=found.cells,
-        free=~problem.cells.determined[found.cells],
-        ordered=False,
-        residual=likely.missing,
-        cut_short=search.timebox.over,
-        log_posterior=likely.log_posterior,
-        statistics=figures,
-    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

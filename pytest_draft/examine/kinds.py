@@ -88,10 +88,10 @@ def kind_by(observation: Observation, inputs: Inputs) -> Kind:
 @kind_by.register
 def _(observation: NodeCounts, inputs: Inputs) -> Kind:
     forest, informed = inputs.forest, _is_informed(inputs)
-    if not is_numeric(inputs.domain):
-        return Kind(InformedAttack if informed else Counted)
     if not knows_occurrences(forest, inputs.case.adversary):
         return Kind(Stripped)
+    if not is_numeric(inputs.domain):
+        return Kind(InformedAttack if informed else Counted)
     if forest.draws.drawn and forest.distinct is None:
         raise NotCoveredError(
             "the file does not hold the numbers of different rows: without them, numeric columns are not covered yet"

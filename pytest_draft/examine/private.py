@@ -10,7 +10,7 @@ import numpy as np
 from scipy.stats import binom
 
 from pytest_draft.artifact.forest import Forest
-from pytest_draft.attack.compiled_trees import Walks, tested_anywhere
+from pytest_draft.attack.compiled_trees import Walks, values_left
 from pytest_draft.attack.evidence.labels import labels_log_posterior, parts_of, reveals
 from pytest_draft.attack.evidence.noise import CountNoise
 from pytest_draft.attack.groups import KnownRows, group_by_occurrences, split_by_values
@@ -140,7 +140,8 @@ class NoisyCountsAlone(_Private):
         with search.clock("informed"):
             score = noisy_score(self._forest, domain, self._noise, everyone, unknown)
             guesses = guess_alone(domain, groups, everyone, unknown, score, self._forest.n_classes, search.timebox)
-        free = ~tested_anywhere(Walks.of(self._forest, domain), indices_of(domain, None, guesses.valid))
+        sizes = np.array([attribute.n_values for attribute in domain.attributes])
+        free = values_left(Walks.of(self._forest, domain), sizes, indices_of(domain, None, guesses.valid)) == sizes
         free[:, list(knowledge.attributes)] = False
         return Reconstruction(
             status="likeliest",

@@ -18,6 +18,7 @@ from pytest_draft.attack.search import Search
 from pytest_draft.attack.walk.problem import RowProblem, indices_of
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import NotCoveredError
+from pytest_draft.evaluate.identity import identify_drawn
 from pytest_draft.evaluate.stripped_identity import identify_stripped, rows_at_leaves
 from pytest_draft.examine.attack import TRUTH_IS_LIKELIER, WITHOUT_SEEDS, Attack, Shortfall
 from pytest_draft.examine.inputs import Inputs
@@ -89,6 +90,8 @@ class Stripped(Attack):
 
     def identity(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Identity:
         """Ask whether these rows, or draws of them, can give what the leaves say."""
+        if not isinstance(self._forest.observation, Answers):
+            return identify_drawn(self._forest, data.rows, data.labels)
         return identify_stripped(self._forest, self._problem.model, data.rows, data.labels, self._inputs.case.seed)
 
     def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Shortfall:

@@ -127,18 +127,6 @@ def expected_rows(problem: Problem, draws: LeafDraws, prior: FloatArray, search:
     return expected
 
 
-def posterior_of(problem: Problem, draws: LeafDraws, prior: FloatArray, chosen: IntArray) -> float:
-    """Return the log-posterior, as `Likely.log_posterior`, of the dataset whose rows are some candidates.
-
-    Parameters
-    ----------
-    prior : ndarray of float64, shape (n_candidates,)
-    chosen : ndarray of int64, shape (n_rows,)
-    """
-    candidates = _Candidates.of(problem, draws, prior)
-    return candidates.posterior(draws, chosen)
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class _Candidates:
     """Some of a problem's candidates, with their entries in a table of leaves x classes."""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_draft.arrays import BoolArray, IntArray
-from pytest_draft.attack.compiled_trees import tested_anywhere
+from pytest_draft.attack.compiled_trees import values_left
 from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all, consensus
 from pytest_draft.attack.search import Search
 from pytest_draft.attack.walk.chain import Dataset, RowChain
@@ -98,6 +98,8 @@ class Posterior:
     """`level` and `spread`: mean and standard deviation of the log-likelihood among the samples."""
     free: BoolArray
     """Shape (n_rows, n_attributes). Attributes that no tree tests on the way of a row of the guess."""
+    open: BoolArray
+    """Shape (n_rows, n_attributes). Attributes of which the leaves of a row of the guess leave several values."""
     settled: bool
     """Whether longer cooling no longer led to likelier datasets."""
     complete: bool
@@ -167,9 +169,11 @@ def sample_posterior(
     reached = np.concatenate([run.reached for run in agreeing])
     n_samples = sum(len(run.kept) for run in agreeing)
     figures = {"chains": float(len(runs)), "sweeps": float(n_sweeps), "samples": float(n_samples)}
-    free = ~tested_anywhere(problem.model.walks, problem.indices(guess)) & (problem.value[: len(guess)] < 0)
+    sizes = np.array([attribute.n_values for attribute in problem.model.domain.attributes])
+    left, unknown = values_left(problem.model.walks, sizes, problem.indices(guess)), problem.value[: len(guess)] < 0
     return Posterior(
-        guess, label, likeliest, highest, float(reached.mean()), float(reached.std()), free, settled, complete,
+        guess, label, likeliest, highest, float(reached.mean()), float(reached.std()), (left == sizes) & unknown,
+        (left > 1) & unknown, settled, complete,
         (len(agreeing), len(runs)), figures,
     )  # fmt: skip
 

@@ -4,36 +4,33 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import combinations_with_replacement, product
 
-import joblib
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
 
 from leaf_ways import leaf_value
 from profiles import examples
-from pytest_draft.artifact import Forest, read
 from pytest_draft.attack.counts.likeliest import Likely, find_likeliest
 from pytest_draft.attack.counts.occupancy import LeafDraws
-from pytest_draft.attack.enumeration import build, gaps_of
 from pytest_draft.attack.groups import Groups
 from pytest_draft.attack.problem import Cells, Problem
-from pytest_draft.attack.reconstruct import draws_of, reconstruct
 from pytest_draft.attack.search import Search
-from pytest_draft.data import TrainingData
 from pytest_draft.domain import declared
 from pytest_draft.errors import OutOfTimeError
-from pytest_draft.evaluate.comparison import Comparison
-from pytest_draft.facts.adversary import Adversary
-from pytest_draft.knowledge import exchangeable_groups, grant
-from pytest_draft.matching import encoded_weights, matched_distance
 from pytest_draft.timebox import TimeBox
 
 N_CLASSES = 2
+
+
+def draws_of(problem):
+    n_known = 0 if problem.known is None else int(problem.known[0].sum())
+    return LeafDraws.of(problem.counts, problem.distinct, problem.groups.n_rows + n_known)
+
+
 DOMAIN = declared(
     ["a", "job_x", "job_y", "job_z"],
     {"a": {"kind": "binary"}, "job": {"kind": "one-hot", "columns": [1, 2, 3]}},
@@ -272,226 +269,3 @@ def test_what_no_dataset_explains_is_told_by_the_rows_that_are_missing(wanted):
     likely = find_likeliest(problem, draws_of(problem), toy.prior, Search(TimeBox(60)))
     assert likely.missing == 2 * wanted
     assert likely.log_posterior == -math.inf
-    found = reconstruct(problem, Search(TimeBox(60)))
-    assert (found.status, found.residual) == ("not converged", 2 * wanted)
-
-
-WIDE = declared(
-    ["a", "b", "job_x", "job_y", "job_z", "age"],
-    {
-        "a": {"kind": "binary"},
-        "b": {"kind": "binary"},
-        "job": {"kind": "one-hot", "columns": [2, 3, 4]},
-        "age": {"kind": "ordinal", "low": 2, "high": 6},
-    },
-    "by hand",
-)
-
-
-@dataclass(frozen=True)
-class Released:
-    """A forest's file and the rows that it was trained on."""
-
-    model: object
-    forest: Forest
-    data: TrainingData
-
-    def problem(self, text="published", domain=WIDE, seed=0) -> Problem:
-        knowledge = grant(Adversary.parse(text), self.data, domain, self.forest, seed)
-        return build(self.forest, domain, exchangeable_groups(self.forest, text, knowledge), TimeBox(60))
-
-    def error(self, found, known=()):
-        weights = encoded_weights(WIDE, known)
-        return matched_distance(self.data.rows, found.rows, weights, TimeBox(60)).exact
-
-
-@pytest.fixture(scope="module")
-def release(tmp_path_factory):
-    """Return a function that trains a forest on random rows of the domain and reads its file."""
-    path = tmp_path_factory.mktemp("released") / "model.joblib"
-
-    @cache
-    def trained(seed, n_rows=30, n_trees=40, depth=None, model=None, n_classes=2):
-        rng = np.random.default_rng(seed)
-        rows = WIDE.uniform(n_rows, rng)
-        labels = np.concatenate([np.arange(n_classes), rng.integers(0, n_classes, n_rows - n_classes)])
-        if model is None:
-            model = RandomForestClassifier(n_trees, max_depth=depth)
-        model.set_params(random_state=seed)
-        joblib.dump(model.fit(rows, labels), path)
-        return Released(model, read(path).forest, TrainingData(rows, labels, WIDE.columns, None, "by hand"))
-
-    return trained
-
-
-SIDES = ["", "+columns:a,job", "+rows:8"]
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("side", SIDES)
-def test_groups_of_a_forest_with_bootstrap_are_multinomial_where_the_seeds_are_not_known(release, side):
-    released = release(0)
-    knowledge = grant(Adversary.parse(f"published{side}"), released.data, WIDE, released.forest, 0)
-    groups = exchangeable_groups(released.forest, f"published{side}", knowledge)
-    assert not groups.draws_known
-    assert (groups.weight == 1).all()
-    assert not groups.ordered
-    assert groups.n_rows == 30 - (8 if "rows" in side else 0)
-    assert (groups.n_groups > 1) == ("columns" in side)
-    assert exchangeable_groups(released.forest, f"artifact{side}", knowledge).draws_known
-    without = release(0, model=RandomForestClassifier(40, bootstrap=False))
-    assert exchangeable_groups(without.forest, f"published{side}", knowledge).draws_known
-
-
-def unseen_at_most(n_trees, missed):
-    """Return the least k such that more than k of all trees miss a row with a chance of 1e-9 at most."""
-    tail = 0.0
-    for k in reversed(range(n_trees + 1)):
-        tail += math.comb(n_trees, k) * missed**k * (1 - missed) ** (n_trees - k)
-        if tail > 1e-9:
-            return k
-    return 0
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("side", SIDES)
-@pytest.mark.parametrize(("n_trees", "depth", "max_samples"), [(100, None, None), (100, None, 0.5), (60, 4, None)])
-def test_candidates_are_the_vectors_that_not_too_many_trees_have_missed(release, side, n_trees, depth, max_samples):
-    model = RandomForestClassifier(n_trees, max_depth=depth, max_samples=max_samples)
-    released = release(1, model=model)
-    problem = released.problem(f"published{side}")
-    n_draws = 30 if max_samples is None else 15
-    most = unseen_at_most(n_trees, (29 / 30) ** n_draws)
-    vectors = WIDE.vectors()
-    missed = np.zeros((2, len(vectors)), int)
-    gaps = gaps_of(released.forest, WIDE)
-    for tree, stored, gap in zip(released.model.estimators_, released.forest.trees, gaps, strict=True):
-        nodes = tree.tree_
-        shown = np.rint(nodes.value[:, 0] * nodes.weighted_n_node_samples[:, None])
-        excluded = np.zeros(len(vectors), bool) if gap is None else gap.crossed(stored, np.ascontiguousarray(vectors.T))
-        missed += ((shown[tree.apply(vectors)] == 0) | excluded[:, None]).T
-    expected = missed <= most
-    if "columns" not in side:
-        for label in range(2):
-            of_label = problem.label == label
-            assert problem.cells.n_vectors[problem.cell[of_label]].sum() == expected[label].sum()
-        assert len(vectors) * 2 > expected.sum() or depth  # else nothing was struck out
-    else:
-        values = problem.groups.values
-        for g, known in enumerate(values.of_group):
-            agrees = (vectors[:, list(values.columns)] == known).all(axis=1)
-            for label in range(2):
-                mine = (problem.group == g) & (problem.label == label)
-                assert problem.cells.n_vectors[problem.cell[mine]].sum() == (expected[label] & agrees).sum()
-    counts = [np.rint(released.forest.counts(t)[tree.leaves]) for t, tree in enumerate(released.forest.trees)]
-    assert all((mine == shown).all() for mine, shown in zip(problem.counts, counts, strict=True))
-
-
-def likelihood_of_truth(problem, released):
-    """Return the log-likelihood of the true rows, by scikit-learn's own leaves."""
-    draws = draws_of(problem)
-    n_known = 0 if problem.groups.known is None else len(problem.groups.known.rows)
-    assert draws.n_rows == problem.groups.n_rows + n_known == released.data.n_rows
-    leaf = np.stack([np.searchsorted(tree.leaves, at) for tree, at in zip(*leaves_of(released), strict=True)])
-    table = np.zeros_like(draws.counts)
-    np.add.at(table, (leaf + draws.start[:-1, None], released.data.labels[None]), 1)
-    return draws.log_likelihood(table)
-
-
-def leaves_of(released):
-    return released.forest.trees, released.model.apply(released.data.rows).T
-
-
-@pytest.mark.nightly(quick=3)
-@pytest.mark.parametrize("side", SIDES)
-@pytest.mark.parametrize("seed", range(3))
-def test_the_truth_of_a_trained_forest_is_possible(release, seed, side):
-    released = release(seed)
-    assert likelihood_of_truth(released.problem(f"published{side}"), released) > -math.inf
-
-
-MODELS = {
-    "random forest": lambda: RandomForestClassifier(40),
-    "half samples": lambda: RandomForestClassifier(40, max_samples=0.5),
-    "extra trees": lambda: ExtraTreesClassifier(40, bootstrap=True),
-    "bagging": lambda: BaggingClassifier(n_estimators=40),
-    "without replacement": lambda: BaggingClassifier(n_estimators=40, bootstrap=False, max_samples=0.6),
-}
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", MODELS)
-def test_published_counts_without_seeds_rebuild_most_of_the_data(release, name):
-    errors = []
-    for seed in range(3):
-        released = release(seed, model=MODELS[name]())
-        found = reconstruct(released.problem(), Search(TimeBox(60), seed))
-        assert found.status in ("likeliest", "not converged")
-        assert not found.ordered
-        assert found.rows.shape == released.data.rows.shape
-        assert not WIDE.outside(found.rows.astype(np.float64))
-        errors.append(released.error(found))
-    assert np.mean(errors) < 0.03  # uniform guesses: 0.128
-
-
-@pytest.mark.nightly
-def test_three_classes_are_rebuilt_with_their_labels(release):
-    released = release(0, n_trees=60, n_classes=3)
-    found = reconstruct(released.problem(), Search(TimeBox(60)))
-    assert found.status == "likeliest"
-    assert released.error(found) < 0.02
-    assert np.abs(np.bincount(found.labels, minlength=3) - np.bincount(released.data.labels)).sum() <= 2
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("sizes", [{"n_trees": 40}, {"n_trees": 15, "depth": 4}], ids=["deep", "shallow"])
-def test_distinct_rows_bring_the_attack_closer(release, sizes):
-    with_them, without = [], []
-    for seed in range(examples(8)):
-        released = release(seed, **sizes)
-        problem = released.problem()
-        assert problem.distinct is not None
-        for errors, seen in ((with_them, problem), (without, replace(problem, distinct=None))):
-            errors.append(released.error(reconstruct(seen, Search(TimeBox(60), seed))))
-    assert np.mean(with_them) < np.mean(without)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("side", SIDES[1:])
-def test_side_knowledge_is_kept_and_what_is_unknown_is_rebuilt(release, side):
-    for seed in range(examples(3)):
-        released = release(seed)
-        knowledge = grant(Adversary.parse(f"published{side}"), released.data, WIDE, released.forest, 0)
-        problem = released.problem(f"published{side}")
-        found = reconstruct(problem, Search(TimeBox(60), seed))
-        columns, unknown = list(knowledge.columns), knowledge.unknown
-        assert len(found.rows) == len(unknown)
-        assert (found.rows[:, columns] == released.data.rows[unknown][:, columns]).all()
-        assert not found.free[:, list(knowledge.attributes)].any()
-        assert (
-            Comparison()
-            .distance(released.data.rows[unknown], found.rows, encoded_weights(WIDE, knowledge.attributes), TimeBox(60))
-            .exact
-            < 0.03
-        )
-
-
-@pytest.mark.nightly
-def test_a_published_attack_gives_the_same_rows_again_on_any_number_of_workers(release):
-    released = release(2, n_trees=10, depth=4)
-    found = [reconstruct(released.problem(), Search(TimeBox(60), 5, workers)) for workers in (1, 1, 2, 4)]
-    for other in found[1:]:
-        assert (found[0].rows == other.rows).all()
-        assert (found[0].labels == other.labels).all()
-        assert (found[0].cells == other.cells).all()
-        assert (found[0].status, found[0].residual) == (other.status, other.residual)
-        assert found[0].log_posterior == other.log_posterior
-
-
-def test_a_clock_that_is_out_at_once_is_no_solution(release):
-    problem = release(0).problem()
-    now = iter(range(1_000))
-    found = reconstruct(problem, Search(TimeBox(0.5, clock=lambda: float(next(now)))))
-    assert found.status == "no solution"
-    assert found.rows is None
-    assert found.residual is None
