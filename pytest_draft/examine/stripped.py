@@ -12,12 +12,13 @@ import numpy as np
 from pytest_draft.ambiguity.gaps import thresholds_only_mark_gaps
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.forest.observations import Answers
-from pytest_draft.attack.fractions.problem import build_stripped, states_in
+from pytest_draft.attack.fractions.problem import build_stripped, states_in, with_gaps
 from pytest_draft.attack.fractions.rebuild import rebuild_from_outputs
 from pytest_draft.attack.search import Search
 from pytest_draft.attack.walk.problem import RowProblem, indices_of
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import NotCoveredError
+from pytest_draft.evaluate.identity import identify_drawn
 from pytest_draft.evaluate.stripped_identity import entries_of, identify_stripped
 from pytest_draft.examine.attack import TRUTH_IS_LIKELIER, WITHOUT_SEEDS, Attack, Shortfall
 from pytest_draft.examine.inputs import Inputs
@@ -89,6 +90,8 @@ class Stripped(Attack):
 
     def identity(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Identity:
         """Ask whether these rows, or draws of them, can give what the leaves say."""
+        if not isinstance(self._forest.observation, Answers):
+            return identify_drawn(self._forest, data.rows, data.labels)
         return identify_stripped(self._forest, self._problem, data.rows, data.labels, self._inputs.case.seed)
 
     def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Shortfall:
@@ -107,7 +110,8 @@ class Stripped(Attack):
 
     def _not_converged(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Shortfall:
         """Say that the truth is likelier than all that was drawn, or that the search ended before it settled."""
-        truth = self._problem.model.total(entries_of(self._forest, self._problem, data.rows, data.labels))
+        walked = with_gaps(self._forest, self._inputs.domain)
+        truth = self._problem.model.total(entries_of(walked, self._problem, data.rows, data.labels))
         reached = reconstruction.log_posterior
         if reached is None or truth > reached + _ROUNDING:
             return Shortfall((limits.not_converged(TRUTH_IS_LIKELIER),), truth_is_likelier=True)
