@@ -157,7 +157,9 @@ def _parted(tree: Tree, gap: Gap) -> Tree:
     threshold, feature = tree.threshold[of_node], tree.feature[of_node]
     threshold[first], threshold[test] = gap.low[has_gap], np.nextafter(gap.high[has_gap], -np.inf)
     feature[leaf] = -1
-    value, weight, n_distinct = tree.value[of_node], tree.weight[of_node], tree.n_distinct[of_node]
+    held = np.array(of_node)
+    held[test] = tree.right[has_gap]  # what a test's rows are, as none lies in the gap
+    value, weight, n_distinct = tree.value[held], tree.weight[held], tree.n_distinct[held]
     value[leaf], weight[leaf], n_distinct[leaf] = 0, 0, 0
     return replace(
         tree,
