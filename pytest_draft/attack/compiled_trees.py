@@ -255,3 +255,35 @@ def leaves_of(walks: Walks, values: Int32Array) -> Int32Array:
                 node = child[2 * node + goes_right(right, node, values[row, attribute[node]])]
             leaves[row, tree] = -1 - attribute[node]
     return leaves
+
+
+@compiled
+def values_left(walks: Walks, sizes: IntArray, values: Int32Array) -> IntArray:
+    """Return how many values each attribute can have at the leaves of each row together, all others as they are.
+
+    Parameters
+    ----------
+    walks : Walks
+    sizes : ndarray of int64, shape (n_attributes,)
+        Number of values of each attribute: where no tree tests it on a row's way, all of them are left.
+    values : ndarray of int32, shape (n_rows, n_attributes)
+
+    Returns
+    -------
+    ndarray of int64, shape (n_rows, n_attributes)
+    """
+    root, right = walks.root, walks.right
+    left, possible = np.zeros(values.shape, dtype=np.int64), np.empty((len(sizes), sizes.max()), dtype=np.bool_)
+    for row in range(len(values)):
+        possible[:] = True
+        for tree in range(len(root) - 1):
+            node = root[tree]
+            while walks.attribute[node] >= 0:
+                attribute = walks.attribute[node]
+                own = goes_right(right, node, values[row, attribute])
+                for value in range(sizes[attribute]):
+                    possible[attribute, value] &= goes_right(right, node, value) == own
+                node = walks.child[2 * node + own]
+        for attribute in range(len(sizes)):
+            left[row, attribute] = possible[attribute, : sizes[attribute]].sum()
+    return left

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest, Tree
@@ -130,6 +129,53 @@ def _narrowest(book: FloatArray, threshold: float) -> tuple[float, float]:
     return float(below[nearest]), float(above[partner[nearest]])
 
 
+def parted_at_gaps(forest: Forest, domain: Domain) -> Forest:
+    """Return a forest in which the rows in each gap have a leaf of their own, which holds no draws.
+
+    So no row that was drawn for a tree lies in a gap of it, and one that was not may.
+
+    Parameters
+    ----------
+    forest : Forest
+        With counts of draws.
+    domain : Domain
+        Without missing values.
+    """
+    trees = zip(forest.trees, gaps_of(forest, domain), strict=True)
+    return replace(forest, trees=tuple(tree if gap is None else _parted(tree, gap) for tree, gap in trees))
+
+
+def _parted(tree: Tree, gap: Gap) -> Tree:
+    """Return a tree with two more nodes behind each with a gap: a test of the gap's other end, and the empty leaf."""
+    has_gap = np.isfinite(gap.low)
+    times = np.where(has_gap, 3, 1)
+    of_node, place = np.repeat(np.arange(tree.n_nodes), times), np.cumsum(times) - times
+    first = place[has_gap]
+    test, leaf = first + 1, first + 2
+    left, right = (np.where(child < 0, -1, place[child])[of_node] for child in (tree.left, tree.right))
+    right[first], left[test], left[leaf], right[leaf] = test, leaf, -1, -1
+    threshold, feature = tree.threshold[of_node], tree.feature[of_node]
+    threshold[first], threshold[test] = gap.low[has_gap], np.nextafter(gap.high[has_gap], -np.inf)
+    feature[leaf] = -1
+    held = np.array(of_node)
+    held[test] = tree.right[has_gap]  # what a test's rows are, as none lies in the gap
+    value, weight, n_distinct = tree.value[held], tree.weight[held], tree.n_distinct[held]
+    value[leaf], weight[leaf], n_distinct[leaf] = 0, 0, 0
+    return replace(
+        tree,
+        left=left,
+        right=right,
+        feature=feature,
+        threshold=threshold,
+        missing_left=tree.missing_left[of_node],
+        value=value,
+        weight=weight,
+        n_distinct=n_distinct,
+        impurity=None,
+        no_midpoint=None if tree.no_midpoint is None else tree.no_midpoint[of_node],
+    )
+
+
 def build(forest: Forest, domain: Domain, groups: Groups, timebox: TimeBox, *, thresholds: bool = True) -> Problem:
     """Enumerate the domain, reduce it tree by tree, and merge equal signatures into cells.
 
@@ -166,14 +212,10 @@ def build(forest: Forest, domain: Domain, groups: Groups, timebox: TimeBox, *, t
     leaf_counts, distinct, known = observations(forest, groups)
     survivors = _Survivors(domain, groups, n_classes)
     gaps = gaps_of(forest, domain) if thresholds else (None,) * forest.n_trees
-    most_unseen = forest.n_trees if groups.draws_known else _most_unseen(leaf_counts, groups)
     for t, tree in enumerate(forest.trees):
         if timebox.over:
             raise OutOfTimeError
-        if groups.draws_known:
-            survivors.pass_tree(tree, leaf_counts[t], groups.weight[t], gaps[t])
-        else:
-            survivors.pass_drawn_tree(tree, leaf_counts[t], most_unseen, gaps[t])
+        survivors.pass_tree(tree, leaf_counts[t], groups.weight[t], gaps[t])
     cells, of_vector = merged_cells(domain, survivors.columns.T, survivors.leaves, survivors.kept_apart())
     _, first = np.unique(of_vector, return_index=True)  # all vectors of a cell are possible for the same rows
     alive = _only_bits(survivors.alive, first.astype(np.int64))
@@ -187,7 +229,7 @@ def build(forest: Forest, domain: Domain, groups: Groups, timebox: TimeBox, *, t
     most = min(MAX_CANDIDATES, MAX_COEFFICIENTS // (forest.n_trees * (2 if forest.draws.drawn else 1) + 1))
     if number.sum() <= most:
         return problem_of(groups, *_listed(alive, cells.n_cells))
-    if not groups.draws_known or groups.n_groups == 1 or distinct is None:
+    if groups.n_groups == 1 or distinct is None:
         raise TooManyError(
             f"{number.sum():,} ways to place rows in cells remain, more than the {most:,} that are listed"
         )
@@ -255,13 +297,6 @@ def too_large(domain: Domain, groups: Groups, n_classes: int) -> str | None:
     return None
 
 
-def _most_unseen(counts: tuple[IntArray, ...], groups: Groups) -> int:
-    """Return in how many trees some row was not drawn at most, but for a chance of `_UNLIKELY` a row."""
-    n_rows = groups.n_rows + (0 if groups.known is None else len(groups.known.rows))
-    missed = (1 - 1 / n_rows) ** min(int(table.sum()) for table in counts)
-    return int(stats.binom.isf(_UNLIKELY, len(counts), missed))
-
-
 def _n_vectors(domain: Domain, values: KnownValues | None) -> int:
     """Return how many vectors `_vectors` gives."""
     if values is None:
@@ -308,7 +343,6 @@ class _Survivors:
         self.columns = np.ascontiguousarray(vectors.T)
         self.leaves: list[Int32Array] = []
         self.crossed: list[BoolArray] = []
-        self.unseen = np.zeros((n_classes, len(vectors)), dtype=np.uint16)
         agree = np.stack([np.packbits(self.combination == known) for known in range(int(of_group.max()) + 1)])
         self.alive = np.repeat(agree[of_group][:, None], n_classes, axis=1)  # bits over vectors
 
@@ -325,16 +359,6 @@ class _Survivors:
                 self.alive &= enough
             else:
                 self.alive[members] &= enough
-        self._compact()
-
-    def pass_drawn_tree(self, tree: Tree, counts: IntArray, most_unseen: int, gap: Gap | None) -> None:
-        """Strike out what would have been missed by the draws of too many trees."""
-        leaf = self._leaf(tree)
-        unseen = (counts[leaf] == 0).T
-        if gap is not None:
-            unseen = unseen | self._crossed(tree, gap)
-        self.unseen += unseen
-        self.alive &= np.packbits(self.unseen <= most_unseen, axis=1)
         self._compact()
 
     def _crossed(self, tree: Tree, gap: Gap) -> BoolArray:
@@ -366,7 +390,6 @@ class _Survivors:
         self.leaves = [leaf[some] for leaf in self.leaves]
         self.crossed = [crossed[some] for crossed in self.crossed]
         self.combination = self.combination[some]
-        self.unseen = self.unseen[:, some]
         self.alive = _only_bits(self.alive, np.flatnonzero(some))
 
     def kept_apart(self) -> IntArray:

@@ -18,8 +18,8 @@ from pytest_draft.arrays import BoolArray, FloatArray, Int32Array, IntArray, Row
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.artifact.forest.observations import BoostedSums, ClassCounts, RowNumbers, Shares, TargetMeans
 from pytest_draft.attack.boosted.staged import boosted, stages
-from pytest_draft.attack.counts.occupancy import log_stirling
 from pytest_draft.attack.descent import leaf_positions
+from pytest_draft.attack.evidence.answers import log_stirling
 from pytest_draft.attack.leaf_answers import Model, alone_in_boosted, answers_of, room_of, rounding_of, shares_of
 from pytest_draft.domain import Domain
 from pytest_draft.errors import NotCoveredError

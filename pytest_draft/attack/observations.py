@@ -30,16 +30,19 @@ def observations(forest: Forest, groups: Groups) -> Observations:
     ------
     InfeasibleError
         Where the known rows alone exceed what was observed.
+    ValueError
+        Where nobody knows the draws: then no count says how often a row is in a leaf.
     """
+    if not groups.draws_known:
+        raise ValueError("counts of unknown draws are no equations")
     counts = tuple(forest.counts(t)[tree.leaves] for t, tree in enumerate(forest.trees))
     distinct = forest.distinct
     if groups.known is None:
         return counts, distinct, None
     known = _known_at_leaves(forest, groups.known)
-    if groups.draws_known:
-        counts, distinct = _without(forest, groups.known)
-        if any((left < 0).any() for left in (*counts, *(distinct or ()))):
-            raise InfeasibleError
+    counts, distinct = _without(forest, groups.known)
+    if any((left < 0).any() for left in (*counts, *(distinct or ()))):
+        raise InfeasibleError
     return counts, distinct, known
 
 

@@ -6,8 +6,6 @@
 3. **Fill in** what no tree tells, by what nodes did not choose, and by refitting (`draft`).
 4. **Agree**: datasets that are as likely make one guess, which is close to all of them (`consensus`).
 5. **Prove** what holds of every dataset that meets the counts (`counts/prove`).
-
-Where nobody knows how often each tree drew each row, `unknown_draws` does steps 1 to 4.
 """
 
 from __future__ import annotations
@@ -28,7 +26,6 @@ from pytest_draft.attack.filling import prior_mass
 from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.refit import Evidence
 from pytest_draft.attack.search import Search
-from pytest_draft.attack.unknown_draws import from_draws
 from pytest_draft.attack.untested_values import Choices
 from pytest_draft.errors import InfeasibleError, OutOfTimeError
 from pytest_draft.facts.reconstruction import Reconstruction
@@ -72,8 +69,6 @@ def reconstruct(
     """
     figures, groups = search.clock.figures, problem.groups
     figures.update(cells=problem.cells.n_cells, candidates=problem.n_candidates, groups=groups.n_groups)
-    if not groups.draws_known:
-        return from_draws(problem, search)
     try:
         solution = _solved(problem, search, alternatives=evidence is not None)
     except InfeasibleError:

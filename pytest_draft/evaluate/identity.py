@@ -17,15 +17,14 @@ from scipy.optimize import linear_sum_assignment
 from pytest_draft.arrays import BoolArray, FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.attack.counts.exact import solve_exactly
-from pytest_draft.attack.counts.occupancy import LeafDraws
 from pytest_draft.attack.descent import leaf_positions
+from pytest_draft.attack.evidence.answers import drawn_at_leaves, rows_lacking
 from pytest_draft.attack.evidence.noise import CountNoise
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.numeric.extremes import Extremes
 from pytest_draft.attack.observations import unexplained
 from pytest_draft.attack.problem import Problem
 from pytest_draft.attack.search import Search
-from pytest_draft.attack.unknown_draws import log_posterior
 from pytest_draft.data import TrainingData
 from pytest_draft.errors import InfeasibleError, OutOfTimeError, listed, one_line
 from pytest_draft.evaluate.threshold_check import missed_splits
@@ -79,9 +78,6 @@ def identify(
             f"this forest was trained on {n_rows:,} rows, and the data have {len(data.rows):,}: give the rows it was "
             "trained on",
         )
-    if not problem.groups.draws_known:
-        once = np.ones((forest.n_trees, n_rows), dtype=np.int64)
-        return _identify_drawn(forest, KnownRows(data.rows, data.labels, once))
     leaves = _leaves(forest, data.rows)
     missed = _missed(problem, leaves, data.labels)
     if not missed:
@@ -99,9 +95,7 @@ def identify(
     return _in_another_order(problem, cell, data.labels, reconstruction, search, stranger)
 
 
-def identify_granted(
-    forest: Forest, everyone: KnownRows, timebox: TimeBox | None = None, *, draws_known: bool = True
-) -> Identity:
+def identify_granted(forest: Forest, everyone: KnownRows, timebox: TimeBox | None = None) -> Identity:
     """Say whether side knowledge was taken from the rows that the forest was trained on, row by row.
 
     Where the occurrences are known, the adversary was told something of the row in a certain place. Of rows in another
@@ -114,17 +108,12 @@ def identify_granted(
         All given rows.
     timebox : TimeBox or None
         Ends a check of many rows and trees, if any.
-    draws_known : bool
-        Whether it is known how often each tree saw each row.
 
     Returns
     -------
     Identity
-        ``confirmed``, ``mismatch``, or ``unknown``: where another order could be right, or the occurrences are unknown
-        and the rows can have given the counts.
+        ``confirmed``, ``mismatch``, or ``unknown``: where another order could be right.
     """
-    if not draws_known:
-        return _identify_drawn(forest, everyone)
     missed = unexplained(forest, everyone, timebox)
     if not missed:
         return Identity("confirmed", "the rows explain every count in the file")
@@ -353,15 +342,25 @@ def identify_noisy(forest: Forest, noise: CountNoise, rows: Rows, labels: IntArr
     return Identity("confirmed", "the noise that these rows would need cannot be told apart from the right rows' noise")
 
 
-def _identify_drawn(forest: Forest, everyone: KnownRows) -> Identity:
+def identify_drawn(forest: Forest, rows: Rows, labels: IntArray) -> Identity:
     """Say whether rows, drawn nobody knows how often, can have given the counts, and whether that is likely.
 
     Two tests: a leaf must hold the rows that were drawn there; and the chi-square distance of the draws to what they
     are expected to be must not be far above that of simulated draws of the same rows.
+
+    Parameters
+    ----------
+    rows : ndarray of float32, shape (n_rows, n_columns)
+    labels : ndarray of int64, shape (n_rows,)
     """
-    counts, distinct = tuple(forest.counts(t)[tree.leaves] for t, tree in enumerate(forest.trees)), forest.distinct
-    tables = [everyone.at_leaves(tree, everyone.weight[t], forest.n_classes) for t, tree in enumerate(forest.trees)]
-    if lacking := LeafDraws.of(counts, distinct, len(everyone.rows)).missing(np.concatenate(tables)):
+    if forest.n_samples is not None and len(rows) != forest.n_samples:
+        told = f"{forest.trained_on}, and the data have {len(rows):,}: give the rows it was trained on"
+        return Identity("mismatch", told)
+    once = np.ones(len(rows), dtype=np.int64)
+    everyone = KnownRows(rows, labels, np.tile(once, (forest.n_trees, 1)))
+    counts = [forest.counts(t)[tree.leaves] for t, tree in enumerate(forest.trees)]
+    tables = [everyone.at_leaves(tree, once, forest.n_classes) for tree in forest.trees]
+    if lacking := rows_lacking(*drawn_at_leaves(forest), np.concatenate(tables)):
         return Identity(
             "mismatch",
             f"this forest was not trained on these rows: its leaves lack {lacking:,} of them (of the right rows none)",
@@ -390,48 +389,6 @@ def _distance(drawn: Sequence[IntArray], expected: Sequence[FloatArray]) -> floa
         held = mean.ravel() > 0
         total += float(((counts.ravel() - mean.ravel())[held] ** 2 / mean.ravel()[held]).sum())
     return total
-
-
-def truth_is_likelier(
-    forest: Forest, problem: Problem, rows: Rows, labels: IntArray, reconstruction: Reconstruction
-) -> bool:
-    """Return whether an attack with unknown occurrences has stopped short of the truth's own likelihood.
-
-    Parameters
-    ----------
-    rows : ndarray of float32, shape (n_rows, n_columns)
-        The problem's rows as they are.
-    labels : ndarray of int64, shape (n_rows,)
-
-    Returns
-    -------
-    bool
-        True also where domain reduction has struck out some true row.
-    """
-    chosen = _candidates_of(problem, _leaves(forest, rows), labels)
-    if (chosen < 0).any() or reconstruction.log_posterior is None:
-        return True
-    return log_posterior(problem, chosen) > reconstruction.log_posterior + LIMITS.rounding
-
-
-def _candidates_of(problem: Problem, leaves: IntArray, labels: IntArray) -> IntArray:
-    """Return the candidate of each of the problem's rows; -1 where domain reduction has struck it out."""
-    keys = np.random.default_rng(0).integers(1, 2**63, size=len(leaves) + 2, dtype=np.uint64)
-
-    def digest(signature: IntArray | NDArray[np.int32], group: IntArray, label: IntArray) -> NDArray[np.uint64]:
-        total: NDArray[np.uint64] = keys[-2] * group.astype(np.uint64)  # wraps around: a hash
-        total += keys[-1] * label.astype(np.uint64)
-        for key, leaf in zip(keys, signature, strict=False):
-            total += key * leaf.astype(np.uint64)
-        return total
-
-    held = digest(problem.cells.signature[:, problem.cell], problem.group, problem.label)
-    order = np.argsort(held)
-    wanted = digest(leaves, problem.groups.of_row, labels)
-    chosen = order[np.minimum(np.searchsorted(held[order], wanted), len(held) - 1)]
-    same = (problem.group[chosen] == problem.groups.of_row) & (problem.label[chosen] == labels)
-    same &= (problem.cells.signature[:, problem.cell[chosen]] == leaves).all(axis=0)
-    return np.where(same, chosen, -1).astype(np.int64)
 
 
 def _leaves(forest: Forest, rows: Rows) -> IntArray:

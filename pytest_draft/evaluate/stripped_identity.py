@@ -10,7 +10,7 @@ from pytest_draft.ambiguity.counted import counted_by
 from pytest_draft.arrays import FloatArray, IntArray, Rows
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.forest.observations import Answers
-from pytest_draft.attack.evidence.answers import OutputEvidence, counted_leaves, outputs_of, rows_drawn
+from pytest_draft.attack.evidence.answers import OutputEvidence, outputs_of, rows_drawn
 from pytest_draft.attack.evidence.evidence import LeafModel
 from pytest_draft.attack.groups import KnownRows
 from pytest_draft.attack.walk.problem import RowProblem
@@ -93,15 +93,13 @@ def with_draws(forest: Forest, rows: Rows, labels: IntArray, seed: int) -> Fores
 
 def _chance_of_agreement(forest: Forest, rows: Rows, labels: IntArray, seed: int) -> float:
     """Return at most how likely draws of rows let every leaf answer as it does."""
-    rng, answers = np.random.default_rng([seed, 32]), forest.observation
-    if not isinstance(answers, Answers):
-        raise ValueError("this forest holds counts")
+    rng, answers = np.random.default_rng([seed, 32]), _answers_of(forest)
     by_class = rows_at_leaves(forest, rows, labels).reshape(-1, forest.n_classes)
     entry = np.repeat(np.arange(by_class.size), by_class.ravel().astype(np.int64))
     said = np.concatenate([tree.value[tree.leaves] for tree in forest.trees])
     agree = np.ones(len(said))
     for _ in range(SIMULATIONS):
-        draws, _ = _drawn(entry, by_class, rows_drawn(forest, len(rows)) / len(rows), rng)
+        draws = _drawn(entry, by_class, rows_drawn(forest, len(rows)) / len(rows), rng)
         agree += np.abs(answers.answered(draws) - said).max(axis=1) <= 1e-9
     return float(np.exp(np.log(agree / (SIMULATIONS + 1)).sum()))
 
@@ -143,7 +141,7 @@ def identify_stripped(forest: Forest, problem: RowProblem, rows: Rows, labels: I
         return Identity("confirmed", "these rows give what each leaf of the forest answers")
     if not isinstance(model.evidence, OutputEvidence):
         return Identity("unknown", "how likely draws of these rows would give what its leaves say is not known yet")
-    mean, deviation = _expected_of_right_rows(forest, model, at_leaves, seed)
+    mean, deviation = _expected_of_right_rows(_answers_of(forest), model, at_leaves, seed)
     below = mean - model.total(at_leaves)
     if below > MOST_DEVIATIONS * max(deviation, 1.0):
         return Identity(
@@ -162,6 +160,12 @@ def identify_stripped(forest: Forest, problem: RowProblem, rows: Rows, labels: I
     return Identity("confirmed", "draws of these rows can give what each leaf of the forest answers")
 
 
+def _answers_of(forest: Forest) -> Answers:
+    if not isinstance(forest.observation, Answers):
+        raise ValueError("this forest holds counts")
+    return forest.observation
+
+
 def _better_rate(model: LeafModel, at_leaves: FloatArray) -> tuple[float, float]:
     """Return by how much another rate of draws explains the leaves better, and how many times the stated one it is."""
     stated = model.total(at_leaves)
@@ -173,7 +177,9 @@ def _better_rate(model: LeafModel, at_leaves: FloatArray) -> tuple[float, float]
     return best - stated, times
 
 
-def _expected_of_right_rows(forest: Forest, model: LeafModel, at_leaves: FloatArray, seed: int) -> tuple[float, float]:
+def _expected_of_right_rows(
+    answers: Answers, model: LeafModel, at_leaves: FloatArray, seed: int
+) -> tuple[float, float]:
     """Return mean and deviation of the log-likelihood of what leaves say that hold draws of these rows."""
     rng = np.random.default_rng([seed, 31])
     by_class = at_leaves.reshape(-1, model.n_classes)
@@ -181,28 +187,21 @@ def _expected_of_right_rows(forest: Forest, model: LeafModel, at_leaves: FloatAr
     entry = np.repeat(np.arange(by_class.size), by_class.ravel().astype(np.int64))
     found = []
     for _ in range(SIMULATIONS):
-        draws, distinct = _drawn(entry, by_class, model.evidence.rate, rng)
+        draws = _drawn(entry, by_class, model.evidence.rate, rng)
         too_many = draws.sum(axis=1) > most
-        draws[too_many] = distinct[too_many] = np.minimum(by_class[too_many], 1)
-        if isinstance(forest.observation, Answers):
-            outputs = outputs_of(forest.observation, forest.observation.answered(draws), most)
-        else:
-            different = distinct.sum(axis=1) * (forest.distinct is not None)
-            outputs = counted_leaves(draws.astype(np.int64), different.astype(np.int64))
+        draws[too_many] = np.minimum(by_class[too_many], 1)
+        outputs = outputs_of(answers, answers.answered(draws), most)
         found.append(replace(model, evidence=model.evidence._replace(outputs=outputs)).total(at_leaves))
     return float(np.mean(found)), float(np.std(found))
 
 
-def _drawn(
-    entry: IntArray, by_class: FloatArray, rate: float, rng: np.random.Generator
-) -> tuple[FloatArray, FloatArray]:
-    """Return draws of the rows at each leaf and class, none of them empty, and how many different rows are drawn."""
-    draws, distinct = np.zeros((2, *by_class.shape))
+def _drawn(entry: IntArray, by_class: FloatArray, rate: float, rng: np.random.Generator) -> FloatArray:
+    """Return draws of the rows at each leaf and class, none of them empty."""
+    draws = np.zeros(by_class.shape)
     empty = np.ones(len(by_class), dtype=bool)
     while empty.any():
         again = empty[entry // by_class.shape[1]]
         times = rng.poisson(rate, int(again.sum()))
-        for found, number in ((draws, times), (distinct, times > 0)):
-            found[empty] = np.bincount(entry[again], number, by_class.size).reshape(by_class.shape)[empty]
+        draws[empty] = np.bincount(entry[again], times, by_class.size).reshape(by_class.shape)[empty]
         empty = draws.sum(axis=1) == 0
-    return draws, distinct
+    return draws

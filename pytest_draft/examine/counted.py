@@ -20,8 +20,8 @@ from pytest_draft.attack.solve import reconstruct
 from pytest_draft.attack.target_classes import TargetCounts, target_counts
 from pytest_draft.attack.untested_values import Choices
 from pytest_draft.data import TrainingData
-from pytest_draft.evaluate.identity import identify, identify_granted, identify_values, truth_is_likelier
-from pytest_draft.examine.attack import TRUTH_IS_LIKELIER, WITHOUT_SEEDS, Attack, Shortfall, off_by
+from pytest_draft.evaluate.identity import identify, identify_granted, identify_values
+from pytest_draft.examine.attack import WITHOUT_SEEDS, Attack, Shortfall, off_by
 from pytest_draft.examine.inputs import Inputs
 from pytest_draft.examine.limits import IDENTITY_SHARE, TimeLimits
 from pytest_draft.facts.adversary import Adversary
@@ -60,7 +60,7 @@ class Counted(Attack):
     def _counted(self, forest: Forest, groups: Groups) -> Forest:
         """Return a regressor whose leaves show how many of each target they hold as the classifier that it then is."""
         knowledge = self._inputs.knowledge
-        if not groups.draws_known or groups.known is not None or (knowledge is not None and knowledge.informed):
+        if groups.known is not None or (knowledge is not None and knowledge.informed):
             return forest  # the targets of known rows are not known
         targets = target_counts(forest, groups.weight)
         if targets is None or not targets.complete:
@@ -92,7 +92,7 @@ class Counted(Attack):
             found = identify(forest, problem, data, reconstruction, search)
         else:
             everyone = all_rows(forest, inputs.case.adversary, data)
-            found = identify_granted(forest, everyone, limits.total, draws_known=self._problem.groups.draws_known)
+            found = identify_granted(forest, everyone, limits.total)
         found = self._by_thresholds(found, data, limits)
         limits.note_clock(box, "identity check")
         return found
@@ -102,26 +102,14 @@ class Counted(Attack):
         return identity
 
     def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Shortfall:
-        """Say which counts, or which likelihood, it has not reached."""
+        """Say which counts it has not reached."""
         limit, remedy = limits.attack_limit()
         reasons: tuple[str, ...] = ()
-        likelier = reconstruction.status == "likeliest" and self._truth_is_likelier(data, reconstruction)
-        if likelier:
-            reasons += (limits.not_converged(TRUTH_IS_LIKELIER),)
         if reconstruction.status == "not converged":
-            lacks = off_by(reconstruction, "of the forest's counts")
-            if not self._problem.groups.draws_known:
-                lacks = f"the leaves have no place for {reconstruction.residual:,} of its rows (the right rows all fit)"
-            reasons += (limits.not_converged(lacks),)
+            reasons += (limits.not_converged(off_by(reconstruction, "of the forest's counts")),)
         elif reconstruction.cut_short:
             reasons += (f"the attack was stopped after {limit}, so a better one may get closer; {remedy}",)
-        return Shortfall(reasons, likelier)
-
-    def _truth_is_likelier(self, data: TrainingData, reconstruction: Reconstruction) -> bool:
-        knowledge = self._inputs.knowledge
-        unknown = slice(None) if knowledge is None else knowledge.unknown
-        rows, labels = data.rows[unknown], data.labels[unknown]
-        return truth_is_likelier(self._forest, self._problem, rows, labels, reconstruction)
+        return Shortfall(reasons)
 
 
 class CountedStates(Counted):
@@ -144,7 +132,5 @@ class CountedStates(Counted):
 
     def _by_thresholds(self, identity: Identity, data: TrainingData, limits: TimeLimits) -> Identity:
         """Return an identity by the values that midpoints lie between, too."""
-        if not self._problem.groups.draws_known:
-            return identity
         everyone = all_rows(self._forest, self._inputs.case.adversary, data)
         return identify_values(identity, self._forest, everyone, timebox=limits.total)

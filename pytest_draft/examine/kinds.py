@@ -89,10 +89,10 @@ def kind_by(observation: Observation, inputs: Inputs) -> Kind:
 @kind_by.register
 def _(observation: NodeCounts, inputs: Inputs) -> Kind:
     forest, informed = inputs.forest, _is_informed(inputs)
-    if not is_numeric(inputs.domain):
-        return Kind(InformedAttack if informed else partial(_listed, Counted))
     if not knows_occurrences(forest, inputs.case.adversary):
         return Kind(Stripped)
+    if not is_numeric(inputs.domain):
+        return Kind(InformedAttack if informed else partial(_listed, Counted))
     if forest.draws.drawn and forest.distinct is None:
         raise NotCoveredError(
             "the file does not hold the numbers of different rows: without them, numeric columns are not covered yet"
@@ -110,8 +110,7 @@ def _listed(kind: Callable[[Inputs, Search], Attack], inputs: Inputs, search: Se
     try:
         return kind(inputs, search)
     except TooManyError:
-        known = knows_occurrences(inputs.forest, inputs.case.adversary)
-        return (NumericAttack if known else Stripped)(inputs, search)
+        return NumericAttack(inputs, search)
 
 
 @kind_by.register

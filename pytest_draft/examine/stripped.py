@@ -12,12 +12,14 @@ import numpy as np
 from pytest_draft.ambiguity.gaps import thresholds_only_mark_gaps
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.forest.observations import Answers
-from pytest_draft.attack.fractions.problem import build_stripped, states_in
+from pytest_draft.attack.fractions.problem import build_stripped, states_in, with_gaps
 from pytest_draft.attack.fractions.rebuild import rebuild_from_outputs
 from pytest_draft.attack.search import Search
 from pytest_draft.attack.walk.problem import RowProblem, indices_of
 from pytest_draft.data import TrainingData
+from pytest_draft.domain import Domain
 from pytest_draft.errors import NotCoveredError
+from pytest_draft.evaluate.identity import identify_drawn
 from pytest_draft.evaluate.stripped_identity import entries_of, identify_stripped
 from pytest_draft.examine.attack import TRUTH_IS_LIKELIER, WITHOUT_SEEDS, Attack, Shortfall
 from pytest_draft.examine.inputs import Inputs
@@ -25,9 +27,37 @@ from pytest_draft.examine.limits import TimeLimits
 from pytest_draft.facts.adversary import Adversary
 from pytest_draft.facts.identity import Identity
 from pytest_draft.facts.reconstruction import Reconstruction
-from pytest_draft.knowledge import without_seeds
+from pytest_draft.knowledge import Knowledge, without_seeds
 
 _ROUNDING = 1e-6
+
+
+def row_problem(forest: Forest, domain: Domain, n_rows: int | None, knowledge: Knowledge | None) -> RowProblem:
+    """Return what the leaves say, and what is known of the rows.
+
+    Parameters
+    ----------
+    n_rows : int or None
+        Number of training rows; None where the adversary does not know it.
+
+    Raises
+    ------
+    NotCoveredError
+        As `build_stripped`.
+    """
+    if knowledge is None:
+        return build_stripped(forest, domain, n_rows)
+    n_slots = len(knowledge.known) + len(knowledge.unknown)
+    states = states_in(forest, domain)[2]
+    value = np.full((n_slots, len(domain.attributes)), -1, dtype=np.int32)
+    label = np.full(n_slots, -1, dtype=np.int64)
+    if knowledge.attributes:
+        rows = np.zeros((n_slots, domain.n_columns), dtype=np.float32)
+        rows[:, list(knowledge.columns)] = knowledge.values
+        value = indices_of(domain, states, rows, knowledge.attributes)
+    value[knowledge.known] = indices_of(domain, states, knowledge.rows)
+    label[knowledge.known] = knowledge.labels
+    return build_stripped(forest, domain, n_rows, value, label)
 
 
 class Stripped(Attack):
@@ -53,29 +83,12 @@ class Stripped(Attack):
         if n_rows is None and inputs.n_rows is not None and not size_unknown:
             n_rows = inputs.n_rows
             self.granted = ("number of training rows",)
-        self._problem = self._build(n_rows)
+        self._problem = row_problem(forest, inputs.domain, n_rows, knowledge)
         self.unused = () if forest.unused is None else (forest.unused,)
         if without_seeds(forest, inputs.case.adversary) and forest.observation.exact:
             self.notes = (WITHOUT_SEEDS,)
         if Adversary.parse(inputs.case.adversary).name != "published":
             self.undecoded += _unused_seeds(forest)
-
-    def _build(self, n_rows: int | None) -> RowProblem:
-        """Return what the leaves say, and what is known of the rows."""
-        forest, domain, knowledge = self._forest, self._inputs.domain, self._inputs.knowledge
-        if knowledge is None:
-            return build_stripped(forest, domain, n_rows)
-        n_slots = len(knowledge.known) + len(knowledge.unknown)
-        states = states_in(forest, domain)[2]
-        value = np.full((n_slots, len(domain.attributes)), -1, dtype=np.int32)
-        label = np.full(n_slots, -1, dtype=np.int64)
-        if knowledge.attributes:
-            rows = np.zeros((n_slots, domain.n_columns), dtype=np.float32)
-            rows[:, list(knowledge.columns)] = knowledge.values
-            value = indices_of(domain, states, rows, knowledge.attributes)
-        value[knowledge.known] = indices_of(domain, states, knowledge.rows)
-        label[knowledge.known] = knowledge.labels
-        return build_stripped(forest, domain, n_rows, value, label)
 
     def rebuild(self, search: Search) -> Reconstruction:
         """Draw datasets from the posterior."""
@@ -89,6 +102,8 @@ class Stripped(Attack):
 
     def identity(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Identity:
         """Ask whether these rows, or draws of them, can give what the leaves say."""
+        if not isinstance(self._forest.observation, Answers):
+            return identify_drawn(self._forest, data.rows, data.labels)
         return identify_stripped(self._forest, self._problem, data.rows, data.labels, self._inputs.case.seed)
 
     def shortfall(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Shortfall:
@@ -107,7 +122,8 @@ class Stripped(Attack):
 
     def _not_converged(self, data: TrainingData, reconstruction: Reconstruction, limits: TimeLimits) -> Shortfall:
         """Say that the truth is likelier than all that was drawn, or that the search ended before it settled."""
-        truth = self._problem.model.total(entries_of(self._forest, self._problem, data.rows, data.labels))
+        walked = with_gaps(self._forest, self._inputs.domain)
+        truth = self._problem.model.total(entries_of(walked, self._problem, data.rows, data.labels))
         reached = reconstruction.log_posterior
         if reached is None or truth > reached + _ROUNDING:
             return Shortfall((limits.not_converged(TRUTH_IS_LIKELIER),), truth_is_likelier=True)

@@ -51,9 +51,8 @@ class Reconstruction:
     of.
     """
     log_posterior: float | None = None
-    """With unknown occurrences: what the likeliest dataset was chosen by (`log_posterior`), which the truth's must not
-    exceed. With noise: the highest log-likelihood among the datasets that the guess was made of, and one standard
-    deviation of it.
+    """With noise or unknown draws: the highest log-likelihood among the datasets that the guess was made of, and one
+    standard deviation of it, which the truth's must not exceed.
     """
     log_likelihood: float | None = None
     """With noise: of `consistent`."""

@@ -13,13 +13,12 @@ from pytest_draft.artifact import Artifact
 from pytest_draft.artifact.forest import Forest
 from pytest_draft.artifact.forest.observations import BoostedSums
 from pytest_draft.artifact.origin import ORIGINAL
-from pytest_draft.attack.groups import KnownRows
 from pytest_draft.data import Table, TrainingData, as_table, raw_rows, training_data
 from pytest_draft.data.decoding import encoded_names
 from pytest_draft.data.files import place_of
 from pytest_draft.data.training import labels_of
 from pytest_draft.errors import DataError, DraftError, OutOfTimeError
-from pytest_draft.evaluate.identity import identify_granted, unlike
+from pytest_draft.evaluate.identity import identify_drawn, unlike
 from pytest_draft.finding.search import Given, Search
 from pytest_draft.finding.told import Told, told_by
 from pytest_draft.timebox import TimeBox
@@ -132,10 +131,9 @@ def _found(
             found = str(error)
     if isinstance(found, Given):
         return replace(found, data=replace(found.data, by_encoder=encoded is not None))
-    if data is not None and told.drawn is not None and data.n_rows == forest.n_samples:
-        once = KnownRows(data.rows, data.labels, np.ones((forest.n_trees, data.n_rows), dtype=np.int64))
-        if identify_granted(forest, once, draws_known=False).status == "confirmed":
-            return Given(table, data)
+    drawn = data is not None and told.drawn is not None and data.n_rows == forest.n_samples
+    if data is not None and drawn and identify_drawn(forest, data.rows, data.labels).status == "confirmed":
+        return Given(table, data)
     raise DataError(_why(forest, table, data, refused, found))
 
 

@@ -18,12 +18,14 @@ from sklearn.ensemble import RandomForestClassifier
 from pytest_draft.arrays import Rows
 from pytest_draft.artifact import Forest
 from pytest_draft.attack.enumeration import build
+from pytest_draft.attack.fractions.rebuild import rebuild_from_outputs
 from pytest_draft.attack.search import Search
 from pytest_draft.attack.solve import reconstruct
 from pytest_draft.data import TrainingData
 from pytest_draft.domain import Attribute, Domain
 from pytest_draft.errors import InfeasibleError, OutOfTimeError
 from pytest_draft.evaluate.baselines import random_baseline
+from pytest_draft.examine.stripped import row_problem
 from pytest_draft.facts.adversary import Adversary
 from pytest_draft.knowledge import exchangeable_groups, grant
 from pytest_draft.matching import encoded_weights, matched_distance, row_identities, unmatched
@@ -145,8 +147,11 @@ def attacked(target: Target, adversary: str, limit: float, seed: int) -> dict[st
     status, rows = "no solution", None
     try:
         groups = exchangeable_groups(target.forest, adversary, knowledge, box)
-        problem = build(target.forest, target.domain, groups, box)
-        rebuilt = reconstruct(problem, Search(box, seed))
+        if groups.draws_known:
+            rebuilt = reconstruct(build(target.forest, target.domain, groups, box), Search(box, seed))
+        else:
+            problem = row_problem(target.forest, target.domain, len(target.data.rows), knowledge)
+            rebuilt = rebuild_from_outputs(problem, Search(box, seed))
         status, rows = str(rebuilt.status), rebuilt.rows
     except InfeasibleError:
         status = "infeasible"

@@ -10,9 +10,8 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from pytest_draft.artifact import read
-from pytest_draft.attack import solve, unknown_draws
+from pytest_draft.attack import solve
 from pytest_draft.attack.counts.exact import Solution
-from pytest_draft.attack.counts.likeliest import Likely
 from pytest_draft.attack.enumeration import build
 from pytest_draft.attack.search import Search
 from pytest_draft.attack.solve import reconstruct
@@ -35,7 +34,7 @@ def dependent(seed: int):
 
 
 class Case:
-    """A forest, and datasets near its training data or far from it, in the terms of both adversaries."""
+    """A forest, and datasets near its training data or far from it."""
 
     def __init__(self, seed, folder):
         self.rows, self.answers = dependent(seed)
@@ -44,7 +43,6 @@ class Case:
         self.domain = infer(tuple(f"c{i}" for i in range(self.rows.shape[1])), self.rows)
         forest = read(folder / "m.joblib").forest
         self.problem = build(forest, self.domain, exchangeable_groups(forest, "artifact"), TimeBox(60))
-        self.loose = build(forest, self.domain, exchangeable_groups(forest, "published"), TimeBox(60))
         self.rng = np.random.default_rng(seed)
 
     def near(self, problem, wrong):
@@ -66,19 +64,10 @@ class Case:
         residual = self.problem.system.missed(samples[0])
         return Solution(samples[0], np.mean(samples, axis=0), residual, most * 0, most, (), False, samples)
 
-    def ignored(self, wrong, n_samples=6):
-        samples = np.array([np.sort(self.near(self.loose, wrong)) for _ in range(n_samples)])
-        expected = np.bincount(samples.ravel(), minlength=self.loose.n_candidates) / n_samples
-        return Likely(samples[0], samples, expected, 0, 0.0)
-
     def guessed(self, known, monkeypatch):
         """Reconstruct with this search in place of the real one, and return the error."""
         monkeypatch.setattr(solve, "_solved", lambda *_, **__: known)
         return self.error(reconstruct(self.problem, Search(TimeBox(60))).rows)
-
-    def guessed_without_occurrences(self, likely, monkeypatch):
-        monkeypatch.setattr(unknown_draws, "find_likeliest", lambda *_: likely)
-        return self.error(reconstruct(self.loose, Search(TimeBox(60))).rows)
 
     def error(self, rows):
         return matched_distance(self.rows, rows, encoded_weights(self.domain), TimeBox(60)).upper
@@ -92,10 +81,6 @@ def case(request, tmp_path):
     return Case(request.param, tmp_path)
 
 
-def test_who_ignores_the_occurrences_takes_values_that_hang_on_others_for_likeliest(case, monkeypatch):
-    assert case.guessed_without_occurrences(case.ignored(0.0), monkeypatch) <= 0.06
-
-
 @pytest.mark.nightly(quick=1)
-def test_who_knows_the_occurrences_does_too(case, monkeypatch):
+def test_who_knows_the_occurrences_takes_values_that_hang_on_others_for_likeliest(case, monkeypatch):
     assert case.guessed(replace(case.known(0.05), residual=1), monkeypatch) <= 0.065

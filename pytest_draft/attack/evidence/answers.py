@@ -14,7 +14,7 @@ one set (`LeafOutputs`). Of a forest with counts whose draws nobody knows, each 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,7 +74,7 @@ def leaf_outputs(forest: Forest, n_draws: int) -> LeafOutputs:
         Where fractions are rounded so much that too many counts have them.
     """
     if not isinstance(forest.observation, Answers):
-        return _leaf_counts(forest)
+        return counted_leaves(*drawn_at_leaves(forest))
     values = np.concatenate([tree.value[tree.leaves] for tree in forest.trees])
     return outputs_of(forest.observation, values, n_draws)
 
@@ -108,11 +108,17 @@ def outputs_of(answers: Answers, values: FloatArray, n_draws: int) -> LeafOutput
     )
 
 
-def _leaf_counts(forest: Forest) -> LeafOutputs:
-    """Return what the leaves of a forest with counts say."""
+def drawn_at_leaves(forest: Forest) -> tuple[IntArray, IntArray]:
+    """Return the draws at all leaves of a forest with counts, and how many different rows are among them.
+
+    Returns
+    -------
+    counts : ndarray of int64, shape (n_leaves, n_classes)
+    distinct : ndarray of int64, shape (n_leaves,)
+        0 where that is not published.
+    """
     counts = np.concatenate([forest.counts(t)[tree.leaves] for t, tree in enumerate(forest.trees)])
-    distinct = np.zeros(len(counts), dtype=np.int64) if forest.distinct is None else np.concatenate(forest.distinct)
-    return counted_leaves(counts, distinct)
+    return counts, np.zeros(len(counts), np.int64) if forest.distinct is None else np.concatenate(forest.distinct)
 
 
 def counted_leaves(counts: IntArray, distinct: IntArray) -> LeafOutputs:
@@ -124,12 +130,44 @@ def counted_leaves(counts: IntArray, distinct: IntArray) -> LeafOutputs:
     distinct : ndarray of int64, shape (n_leaves,)
         Different rows among them; 0 where that is not published.
     """
+    distinct = np.where(((counts > 0).sum(axis=1) > 1) & (counts.max(axis=1) > MOST_DRAWS), 0, distinct)
     different, by_leaf = np.unique(np.column_stack([counts, distinct]), axis=0, return_inverse=True)
     said = by_leaf.reshape(-1).astype(np.int64)
     kind = np.full(len(said), COUNTED, dtype=np.int8)
     vectors = np.ascontiguousarray(different[:, :-1], dtype=np.int64)
     return LeafOutputs(kind, counts.argmax(axis=1).astype(np.int64), said, said + 1, vectors, said, distinct)
 
+
+def log_stirling(most: int) -> FloatArray:
+    """Return ``log S(n, d)``, the Stirling numbers of the second kind, for 0 <= d <= n <= most."""
+    table = np.full((most + 1, most + 1), -np.inf)
+    table[0, 0] = 0.0
+    log = np.log(np.maximum(np.arange(most + 1), 1))
+    for n in range(1, most + 1):
+        table[n, 1 : n + 1] = np.logaddexp(table[n - 1, :n], log[1 : n + 1] + table[n - 1, 1 : n + 1])
+    return table
+
+
+def rows_lacking(counts: IntArray, distinct: IntArray, rows: NDArray[Any]) -> int:
+    """Return how many rows the leaves lack at least for what they hold of draws: 0 where all counts are possible.
+
+    Parameters
+    ----------
+    counts : ndarray of int64, shape (n_leaves, n_classes)
+        Draws.
+    distinct : ndarray of int64, shape (n_leaves,)
+        Different rows among them; 0 where that is not published.
+    rows : ndarray, shape (n_leaves, n_classes)
+    """
+    drawn = counts > 0
+    most = np.where(drawn, np.minimum(rows, counts), 0).sum(axis=1)
+    return int(np.maximum((drawn & (rows < 1)).sum(axis=1), distinct - most).sum())
+
+
+MOST_DRAWS = 1_500
+"""Most draws of one class, at a leaf of several, whose different rows are used: the table of Stirling numbers is
+square.
+"""
 
 FLOOR = 1e-6
 """Rows that a class without any counts as where its draws are needed: what is impossible is only very unlikely."""
@@ -244,24 +282,44 @@ def _log_listed(evidence, rows, leaf, n_classes, mean):  # type: ignore[no-untyp
 def _log_counted(evidence, rows, leaf, n_classes):  # type: ignore[no-untyped-def]
     """Return the log of the product of mean**count / count!, given how many different rows were drawn.
 
-    Of h rows that are drawn about Poisson each, d different ones make n draws in h! / (h - d)! times as many ways for
-    each h as the draws of one row more or less; how the different rows are split among the classes is not known, and
-    they are taken to be split as the draws are. For one class that is exact.
+    The draws of each class then hit d_c of its s_c rows, in S(count, d_c) * s_c! / (s_c - d_c)! ways, where S are
+    Stirling numbers of the second kind; the sum is over how the d different rows may be shared out among the classes.
+    Each row that is lacking makes that less likely by the factor `FLOOR`.
     """
     outputs, first = evidence.outputs, leaf * n_classes
     v, distinct = outputs.first[leaf], outputs.distinct[leaf]
-    total, size, here = 0.0, 0, 0.0
+    total, drawn = 0.0, 0
     for c in range(n_classes):
-        here += rows[first + c]
         count = outputs.vectors[v, c]
-        if count:
-            total += count * math.log(evidence.rate * max(rows[first + c], FLOOR)) - evidence.log_factorial[count]
-            size += count
-    if distinct:
-        total -= size * math.log(max(here, FLOOR))
-        lacks = max(0.0, math.ceil(distinct - here))
-        total += math.lgamma(here + 1.0) - math.lgamma(here - distinct + lacks + 1.0) + lacks * math.log(FLOOR)
-    return total
+        total += count * math.log(evidence.rate) - evidence.log_factorial[count]
+        drawn += count > 0
+        if count and not distinct:
+            total += (count - 1) * math.log(max(rows[first + c], 1.0)) + math.log(max(rows[first + c], FLOOR))
+    if not distinct:
+        return total
+    before, ways, own = np.full((3, distinct + 1), -np.inf)  # of the classes so far, with one more, of that one
+    before[0], reach, left = 0.0, 0, drawn
+    for c in range(n_classes):
+        count = outputs.vectors[v, c]
+        if not count:
+            continue
+        left -= 1
+        most, held = min(count, distinct - drawn + 1), 0.0
+        for d in range(1, most + 1):
+            held += math.log(max(rows[first + c] - d + 1.0, FLOOR))
+            own[d] = held + evidence.log_stirling[count, d] if drawn > 1 else held
+        for d in range(distinct * (left == 0), distinct + 1):
+            low, high, best = max(1, d - reach), min(most, d), -np.inf
+            for i in range(low, high + 1):
+                best = max(best, before[d - i] + own[i])
+            ways[d] = best
+            if best > -np.inf:
+                share = 0.0
+                for i in range(low, high + 1):
+                    share += math.exp(before[d - i] + own[i] - best)
+                ways[d] += math.log(share)
+        before, ways, reach = ways, before, min(distinct, reach + most)
+    return total + before[distinct]
 
 
 @compiled
@@ -357,6 +415,8 @@ class OutputEvidence(NamedTuple):
     """`PENALTY`."""
     log_factorial: FloatArray
     """Of 0, 1, 2 and so on."""
+    log_stirling: FloatArray
+    """Shape (n + 1, n + 1). ``log S(n, d)``, up to the most draws at a leaf of several classes and different rows."""
     mixed: float
     """Of leaves that answer labels: the weight of draws of several classes beside draws of one. 1 where nothing is
     known; `MIXED` where trees were grown until no leaf could be parted.
@@ -366,6 +426,11 @@ class OutputEvidence(NamedTuple):
     def exact(self) -> bool:
         """Whether each row is seen once."""
         return self.rate == 0.0
+
+    @property
+    def counts_told(self) -> bool:
+        """Whether each leaf says its draws of each class."""
+        return bool((self.outputs.kind == COUNTED).all())
 
     @property
     def alike(self) -> IntArray:
@@ -386,10 +451,12 @@ class OutputEvidence(NamedTuple):
             return round(-float(total_score(self, rows.ravel(), rows.shape[1])) / self.penalty)
         without = (outputs.winner >= 0) & (rows[np.arange(len(rows)), outputs.winner] == 0)
         lacks = int(without[(outputs.kind == PURE) | (outputs.kind == LABEL)].sum())
-        for leaf in np.flatnonzero(np.isin(outputs.kind, (RATIO, LISTED, COUNTED))):
+        for leaf in np.flatnonzero(np.isin(outputs.kind, (RATIO, LISTED))):
             vectors = outputs.vectors[outputs.first[leaf] : outputs.last[leaf]]
             lacks += int(((vectors > 0) & (rows[leaf] == 0)).sum(axis=1).min())
-        return lacks + int(np.maximum(outputs.distinct - rows.sum(axis=1), 0).sum())
+        counted = outputs.kind == COUNTED
+        said = outputs.vectors[outputs.first[counted]]
+        return lacks + rows_lacking(said, outputs.distinct[counted], rows[counted])
 
 
 def rows_drawn(forest: Forest, n_rows: int) -> int:
@@ -410,11 +477,11 @@ def _(
     Raises
     ------
     NotCoveredError
-        Where rows were drawn without replacement, or weighted.
+        Where rows were drawn without replacement or weighted, and there are no counts, or with unequal chances.
     """
-    if forest.draws.rows == "without replacement":
+    if isinstance(forest.observation, Answers) and forest.draws.rows == "without replacement":
         raise NotCoveredError("nobody knows its draws, and rows were drawn without replacement: not covered yet")
-    if forest.draws.class_weight is not None or forest.draws.uneven:
+    if forest.draws.uneven or (isinstance(forest.observation, Answers) and forest.draws.class_weight is not None):
         raise NotCoveredError("nobody knows its draws, and its rows were weighted: not covered yet")
     most_rows = n_rows if most_rows is None else most_rows
     most, rate = most_rows, 0.0
@@ -423,4 +490,7 @@ def _(
         most = rows_drawn(forest, most_rows)
     mixed = MIXED if grown_to_the_end(forest) else 1.0
     outputs = leaf_outputs(forest, most)
-    return OutputEvidence(outputs, rate, PENALTY, gammaln(np.arange(1.0, most + 2.0)), mixed)
+    shared = outputs.vectors[outputs.first[outputs.distinct > 0]]
+    most_shared = int(shared[(shared > 0).sum(axis=1) > 1].max(initial=0))
+    log_factorial = gammaln(np.arange(1.0, most + 2.0))
+    return OutputEvidence(outputs, rate, PENALTY, log_factorial, log_stirling(most_shared), mixed)

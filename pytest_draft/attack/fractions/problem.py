@@ -9,6 +9,8 @@ import numpy as np
 
 from pytest_draft.arrays import Int32Array, IntArray
 from pytest_draft.artifact.forest import Forest
+from pytest_draft.artifact.forest.observations import Answers
+from pytest_draft.attack.enumeration import parted_at_gaps
 from pytest_draft.attack.evidence.evidence import model_of
 from pytest_draft.attack.numeric.enumerated import number_states
 from pytest_draft.attack.numeric.problem import is_numeric
@@ -39,6 +41,11 @@ def states_in(forest: Forest, domain: Domain) -> tuple[Forest, Domain, States | 
     return numbered.forest, numbered.domain, numbered.states
 
 
+def with_gaps(forest: Forest, domain: Domain) -> Forest:
+    """Return the forest whose leaves are said to hold rows: where draws are counted, gaps of codes are leaves, too."""
+    return forest if isinstance(forest.observation, Answers) else parted_at_gaps(forest, domain)
+
+
 def build_stripped(
     forest: Forest,
     domain: Domain,
@@ -62,7 +69,7 @@ def build_stripped(
     NotCoveredError
         As `model_of`, and where values may be missing.
     """
-    walked, numbered, states = states_in(forest, domain)
+    walked, numbered, states = states_in(with_gaps(forest, domain), domain)
     if n_rows is not None:
         bounds = (n_rows, n_rows)
     else:

@@ -25,6 +25,9 @@ PARAMETERS = PosteriorParameters(
     chance=0.0, apart=4.0, cooling_share=0.5, value_seconds=0.0, attribute_seconds=5e-7, consensus_rounds=3,
 )  # fmt: skip
 
+OF_COUNTS = replace(PARAMETERS, hot=30.0, first_sweeps=32, most_rounds=5, cooling_share=0.7, attribute_seconds=6e-8)
+"""Where leaves tell the draws themselves: chains that begin anywhere soon find what explains them."""
+
 HOT_ALONE = 30.0
 """First temperature without a start by expectation maximisation."""
 
@@ -42,11 +45,14 @@ def rebuild_from_outputs(problem: RowProblem, search: Search) -> Reconstruction:
         its log-likelihood with one deviation of the samples'. ``not converged``: chains disagree and cooling more
         slowly still led to likelier datasets, or the likeliest one lacks rows at leaves that had draws.
     """
-    figures = search.clock.figures
+    figures, evidence = search.clock.figures, problem.model.evidence
+    counted = isinstance(evidence, OutputEvidence) and evidence.counts_told
     try:
         with search.clock("expect"):
             size, expected = _expected(problem, search)
         parameters = PARAMETERS if expected is not None else replace(PARAMETERS, hot=HOT_ALONE)
+        if counted:
+            parameters = OF_COUNTS
         drawn = sample_posterior(
             problem, search, parameters, lambda rng: _start(problem, size, expected, rng), _candidates(expected)
         )
@@ -72,7 +78,7 @@ def rebuild_from_outputs(problem: RowProblem, search: Search) -> Reconstruction:
         consistent=problem.written(drawn.likeliest[0])[unknown],
         labels=drawn.guessed_label[unknown],
         cells=None,
-        free=drawn.free[unknown],
+        free=(drawn.open if counted and problem.states is None else drawn.free)[unknown],
         ordered=False,
         residual=lacking,
         cut_short=not settled,
@@ -84,9 +90,11 @@ def rebuild_from_outputs(problem: RowProblem, search: Search) -> Reconstruction:
 
 def _expected(problem: RowProblem, search: Search) -> tuple[int, Expected | None]:
     """Return the number of rows to begin with, and what is expected of each vector where they can be enumerated."""
-    (least, most), expected = problem.n_rows, None
-    if isinstance(problem.model.evidence, OutputEvidence):
-        free = least < most and not problem.model.evidence.exact
+    (least, most), expected, evidence = problem.n_rows, None, problem.model.evidence
+    if isinstance(evidence, OutputEvidence):
+        if evidence.counts_told:
+            return (least + most) // 2, None
+        free = least < most and not evidence.exact
         expected = expected_rows(problem.model, (least + most) // 2, search, size_free=free)
     if least == most:
         return least, expected

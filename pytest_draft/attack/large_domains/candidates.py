@@ -61,8 +61,6 @@ def build_any(
     if enumerate_small and too_large(domain, groups, forest.n_classes) is None:
         with suppress(TooManyError):  # then they are generated
             return build(forest, domain, groups, search.timebox)
-    if not groups.draws_known:
-        raise TooManyError("where nobody knows the draws, no count says what a row cannot be")
     _check_memory(forest, domain)
     search.timebox.require()
     counts, distinct, known = observations(forest, groups)

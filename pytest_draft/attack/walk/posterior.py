@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_draft.arrays import BoolArray, IntArray
+from pytest_draft.attack.compiled_trees import values_left
 from pytest_draft.attack.consensus import MOST_ROWS, closest_to_all, consensus
-from pytest_draft.attack.moves import attributes_tested
 from pytest_draft.attack.search import Search
 from pytest_draft.attack.walk.chain import Dataset, RowChain
 from pytest_draft.attack.walk.problem import RowProblem
@@ -101,6 +101,8 @@ class Posterior:
     """Shape (n_rows, n_attributes). Attributes that no tree tests on the way of a row of the guess; all unknown ones
     where trees have seen different rows.
     """
+    open: BoolArray
+    """Shape (n_rows, n_attributes). Attributes of which the leaves of a row of the guess leave several values."""
     settled: bool
     """Whether longer cooling no longer led to likelier datasets."""
     complete: bool
@@ -170,11 +172,14 @@ def sample_posterior(
     reached = np.concatenate([run.reached for run in agreeing])
     n_samples = sum(len(run.kept) for run in agreeing)
     figures = {"chains": float(len(runs)), "sweeps": float(n_sweeps), "samples": float(n_samples)}
-    free = problem.value[: len(guess)] < 0
+    free = open_values = problem.value[: len(guess)] < 0
     if problem.seen is None:
-        free &= ~attributes_tested(problem.model.walks, problem.indices(guess))
+        sizes = np.array([attribute.n_values for attribute in problem.model.domain.attributes])
+        left = values_left(problem.model.walks, sizes, problem.indices(guess))
+        free, open_values = free & (left == sizes), free & (left > 1)
     return Posterior(
-        guess, label, likeliest, highest, float(reached.mean()), float(reached.std()), free, settled, complete,
+        guess, label, likeliest, highest, float(reached.mean()), float(reached.std()), free, open_values, settled,
+        complete,
         (len(agreeing), len(runs)), figures,
     )  # fmt: skip
 

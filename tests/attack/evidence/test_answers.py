@@ -9,6 +9,7 @@ from math import factorial, log
 import numpy as np
 import pytest
 
+from leaf_ways import stirling, ways
 from pytest_draft.artifact.forest.draws import Draws
 from pytest_draft.artifact.forest.observations import ClassCounts, Shares, WinningLabels
 from pytest_draft.attack.evidence.answers import (
@@ -16,11 +17,14 @@ from pytest_draft.attack.evidence.answers import (
     FLOOR,
     LABEL,
     LISTED,
+    MOST_DRAWS,
     PENALTY,
     PURE,
     RATIO,
+    counted_leaves,
     grown_to_the_end,
     leaf_outputs,
+    log_stirling,
     rows_drawn,
 )
 from pytest_draft.attack.evidence.evidence import model_of
@@ -197,7 +201,7 @@ def counted(answering, leaf, distinct):
     return replace(forest, trees=(tree,), observation=ClassCounts("totals"), draws=draws)
 
 
-def ways(n_rows, n_draws, distinct):
+def poisson(n_rows, n_draws, distinct):
     """The chance that rows that are drawn Poisson each are drawn so often together, so many different ones."""
     chance = 0.0
     for draws in product(range(n_draws + 1), repeat=n_rows):
@@ -214,11 +218,40 @@ def test_counts_with_different_rows_are_as_likely_for_each_number_of_rows_as_the
     forest = counted(answering, [n_draws, 0], distinct)
     model = model_of(forest, TWO, n_draws)
     told = [model.total(np.array([float(rows), 0.0])) for rows in range(distinct, 6)]
-    chances = [log(ways(rows, n_draws, distinct)) for rows in range(distinct, 6)]
+    chances = [log(poisson(rows, n_draws, distinct)) for rows in range(distinct, 6)]
     assert np.diff(told) == pytest.approx(np.diff(chances), abs=1e-6)
     assert told[0] - model.total(np.array([distinct - 1.0, 0.0])) > 5
     assert model.lacking(np.array([distinct - 1.0, 0.0])) == 1
     assert model.lacking(np.array([float(distinct), 0.0])) == 0
+
+
+@pytest.mark.parametrize(
+    ("counts", "distinct"), [((3, 2), 3), ((4, 1), 2), ((1, 5), 4), ((2, 2, 3), 4), ((1, 3, 2), 6), ((0, 4, 2), 3)]
+)
+def test_different_rows_of_several_classes_are_shared_out_in_all_ways(answering, counts, distinct):
+    forest = replace(counted(answering, counts, distinct), classes=tuple(range(len(counts))))
+    model = model_of(forest, TWO, sum(counts))
+    told, exact = [], []
+    for rows in product(range(1, 5), repeat=len(counts)):
+        if found := ways(rows, counts, distinct):
+            told.append(model.total(np.array(rows, dtype=np.float64)))
+            exact.append(log(found) - sum(rows))
+            assert model.lacking(np.array(rows, dtype=np.float64)) == 0
+        else:
+            assert model.lacking(np.array(rows, dtype=np.float64)) > 0
+    assert np.diff(told) == pytest.approx(np.diff(exact), abs=1e-4)
+
+
+def test_stirling_numbers_are_exact_to_rounding():
+    table = log_stirling(60)
+    assert all(
+        table[n, d] == pytest.approx(log(stirling(n, d)), rel=1e-12) for n in range(1, 61) for d in range(1, n + 1)
+    )
+
+
+def test_a_leaf_of_several_classes_and_too_many_draws_keeps_its_counts_only():
+    outputs = counted_leaves(np.array([[MOST_DRAWS + 1, 1], [MOST_DRAWS + 1, 0]]), np.array([900, 900]))
+    assert outputs.distinct.tolist() == [0, 900]
 
 
 def test_counts_without_different_rows_are_poisson(answering):

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from itertools import product
 
+import joblib
 import numpy as np
 import pytest
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.base import clone
+from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
 
+from pytest_draft.artifact import read
 from pytest_draft.artifact.forest import Forest, Tree
 from pytest_draft.artifact.forest.draws import Draws
 from pytest_draft.artifact.forest.observations import Shares, WinningLabels
@@ -39,6 +42,12 @@ PEOPLE = declared(
 TINY = declared(["a", "b"], {"a": {"kind": "binary"}, "b": {"kind": "ordinal", "low": 0, "high": 2}}, "test")
 NUMBERS = declared(["u", "v"], {"u": {"kind": "numeric", "low": 0, "high": 1}, "v": {"kind": "binary"}}, "test")
 EXACT = Shares(None, 1e-12, more_left=False)
+
+
+def published(model, rows, labels, path):
+    """Return what a file tells of a forest that is fitted to rows, whose draws nobody knows."""
+    joblib.dump(model.fit(rows, labels), path)
+    return read(path).forest
 
 
 def drawn(domain, n_rows, seed):
@@ -77,13 +86,14 @@ def error(truth, guess, domain):
     return matched_distance(truth, guess, encoded_weights(domain), TimeBox(60)).upper
 
 
-def posterior(model, n_rows, log_prior):
-    """Enumerate all ordered datasets; return the probability of each multiset of rows and labels."""
+def posterior(model, n_rows, log_prior, known=()):
+    """Enumerate all ordered datasets that begin with known rows; return the probability of each as a multiset."""
     sizes = [attribute.n_values for attribute in model.domain.attributes]
     offset = np.cumsum([0, *sizes])
     kinds = list(product(*(range(size) for size in sizes), range(model.n_classes)))
     weight = Counter()
-    for dataset in product(kinds, repeat=n_rows):
+    for others in product(kinds, repeat=n_rows - len(known)):
+        dataset = (*known, *others)
         table = np.array(dataset)
         value, label = table[:, :-1].astype(np.int32), table[:, -1].astype(np.int64)
         prior = sum(log_prior[c, offset[a] + v] for *row, c in dataset for a, v in enumerate(row))
@@ -108,6 +118,26 @@ def test_the_chain_draws_from_the_posterior_that_enumeration_gives(outputs):
         chain.sweep(2, 1.0, 1.0)
         value, label = chain.dataset
         found[tuple(sorted(tuple(row) for row in np.column_stack([value, label]).tolist()))] += 1
+    apart = sum(abs(found[dataset] / n - chance) for dataset, chance in exact.items()) / 2
+    assert apart < 0.1
+
+
+@pytest.mark.parametrize("n_known", [0, 1])
+def test_the_chain_draws_from_the_posterior_of_counts_with_different_rows_of_both_classes(tmp_path, n_known):
+    rows, labels = np.array([[0, 0], [0, 0], [1, 2]], np.float32), np.array([0, 1, 1])
+    model = RandomForestClassifier(3, max_depth=1, max_features=None, random_state=2)
+    forest = published(model, rows, labels, tmp_path / "model.joblib")
+    outputs = model_of(forest, TINY, 3).evidence.outputs
+    assert ((outputs.vectors[outputs.first] > 0).all(axis=1) & (outputs.distinct > 1)).any()
+    known_value, known_label = np.full((3, 2), -1, np.int32), np.full(3, -1)
+    known_value[:n_known], known_label[:n_known] = rows[:n_known], labels[:n_known]
+    problem = build_stripped(forest, TINY, 3, known_value, known_label)
+    log_prior = np.log(np.array([[0.6, 0.4, 0.2, 0.3, 0.5], [0.5, 0.5, 0.4, 0.4, 0.2]]))
+    exact = posterior(problem.model, 3, log_prior, [(0, 0, 0)] * n_known)
+    chain, found, n = RowChain(problem, (rows.astype(np.int32), labels), [3], log_prior), Counter(), 3_000
+    for _ in range(n):
+        chain.sweep(2, 1.0, 1.0)
+        found[tuple(sorted(tuple(row) for row in np.column_stack(chain.dataset).tolist()))] += 1
     apart = sum(abs(found[dataset] / n - chance) for dataset, chance in exact.items()) / 2
     assert apart < 0.1
 
@@ -149,6 +179,44 @@ def test_a_forest_without_counts_gives_its_rows_away(kind, bootstrap):
     assert error(rows, rebuilt.rows, PEOPLE) < error(rows, others, PEOPLE)
     assert PEOPLE.outside(rebuilt.rows.astype(np.float64)) == {}
     assert rebuilt.free.shape == (40, 3)
+
+
+MODELS = {
+    "random forest": RandomForestClassifier(40, random_state=0),
+    "half samples": RandomForestClassifier(40, max_samples=0.5, random_state=0),
+    "extra trees": ExtraTreesClassifier(40, bootstrap=True, random_state=0),
+    "bagging": BaggingClassifier(n_estimators=40, random_state=0),
+    "without replacement": BaggingClassifier(n_estimators=40, bootstrap=False, max_samples=0.6, random_state=0),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_counts_of_unknown_draws_rebuild_most_of_the_data(name, tmp_path):
+    errors, others = [], []
+    for seed in range(3):
+        rows, labels = drawn(PEOPLE, 30, seed)
+        forest = published(clone(MODELS[name]), rows, labels, tmp_path / "model.joblib")
+        rebuilt = rebuild_from_outputs(build_stripped(forest, PEOPLE, 30), search(effort=3.0, seed=seed))
+        assert rebuilt.status in ("likeliest", "not converged")
+        errors.append(error(rows, rebuilt.rows, PEOPLE))
+        others.append(error(rows, drawn(PEOPLE, 30, seed + 50)[0], PEOPLE))
+    assert np.mean(errors) < 0.25 * np.mean(others)
+
+
+def test_three_classes_are_rebuilt_with_their_labels(tmp_path):
+    rows, labels = drawn(PEOPLE, 30, 0)
+    labels[:8] = 2
+    forest = published(RandomForestClassifier(60, random_state=0), rows, labels, tmp_path / "model.joblib")
+    rebuilt = rebuild_from_outputs(build_stripped(forest, PEOPLE, 30), search(effort=3.0))
+    assert error(rows, rebuilt.rows, PEOPLE) < 0.1
+    assert np.abs(np.bincount(rebuilt.labels, minlength=3) - np.bincount(labels)).sum() <= 4
+
+
+def test_what_leaves_leave_open_is_said_to_be_guessed(tmp_path):
+    rows, labels = drawn(PEOPLE, 30, 1)
+    forest = published(RandomForestClassifier(2, max_depth=1, random_state=0), rows, labels, tmp_path / "model.joblib")
+    rebuilt = rebuild_from_outputs(build_stripped(forest, PEOPLE, 30), search())
+    assert rebuilt.free[:, 2].all()  # one test leaves several numbers of children
 
 
 def test_numeric_columns_are_rebuilt_to_their_intervals():
