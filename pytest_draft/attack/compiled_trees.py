@@ -99,32 +99,6 @@ def ends_of(domain: Domain) -> list[NDArray[np.float32]]:
     ]
 
 
-def leaf_boxes(forest: Forest, domain: Domain) -> list[dict[int, BoolArray]]:
-    """Return, for each leaf of all trees, the values that each tested attribute can have there.
-
-    Parameters
-    ----------
-    domain : Domain
-        Without attributes that are numeric or may be missing.
-
-    Returns
-    -------
-    list of dict of int to ndarray of bool, shape (n_values of the attribute,)
-        By attribute; those that no node on the way tests are open and left out.
-    """
-    nodes = ForestNodes.of(forest.trees)
-    attribute, cut = (part.tolist() for part in cuts_of(nodes, domain, ends_of(domain)))
-    values = [np.arange(made.n_values) for made in domain.attributes]
-    box: dict[int, dict[int, BoolArray]] = {root: {} for root in nodes.first[:-1].tolist()}
-    for node in np.flatnonzero(nodes.left >= 0).tolist():
-        here, a = box.pop(node), attribute[node]
-        left = values[a] < cut[node] if cut[node] >= 0 else values[a] != -1 - cut[node]
-        held = here.get(a, True)
-        box[int(nodes.left[node])] = {**here, a: held & left}
-        box[int(nodes.right[node])] = {**here, a: held & ~left}
-    return [box[leaf] for leaf in np.flatnonzero(nodes.left < 0).tolist()]
-
-
 NONE = -1
 """Stands for no node, no leaf and no row."""
 

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_draft.artifact.forest.nodes import ForestNodes
-from pytest_draft.attack.compiled_trees import binned, cuts_of, ends_of, leaf_boxes
-from pytest_draft.attack.descent import leaf_positions
+from pytest_draft.attack.compiled_trees import binned, cuts_of, ends_of
 from pytest_draft.domain import Attribute
 from tests.shared.small_models import domain_of, random_domain, random_tree, tree_of
 
@@ -70,17 +69,3 @@ def test_a_threshold_in_single_precision_parts_values_as_the_forest_does():
 @pytest.mark.parametrize("cut", [-4, -1, 0, 2, 5])
 def test_a_cut_is_how_many_go_left_or_who_does_not(cut):
     assert sides(cut, 5).tolist() == [value < cut if cut >= 0 else value != -1 - cut for value in range(5)]
-
-
-def test_a_leaf_is_reached_by_the_vectors_of_its_box(by_hand):
-    jobs = Attribute("job", "one-hot", (0, 1, 2))
-    domain = domain_of(jobs, Attribute("children", "ordinal", (3,), 1.0, 4.0))
-    nested = (3, 2.5, (0, 0.5, [1, 0], [0, 1]), (3, 3.5, [2, 0], (1, 0.5, [0, 2], [3, 0])))
-    forest, vectors = by_hand(4, nested, (1, [5, 1], [1, 1])), domain.vectors()
-    values, boxes = domain.indices(vectors), iter(leaf_boxes(forest, domain))
-    for tree in forest.trees:
-        reached = leaf_positions(tree, np.ascontiguousarray(vectors.T))
-        for leaf in range(len(tree.leaves)):
-            inside = np.all([held[values[:, a]] for a, held in next(boxes).items()], axis=0)
-            assert (inside == (reached == leaf)).all()
-    assert next(boxes, None) is None
