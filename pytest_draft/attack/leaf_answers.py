@@ -107,10 +107,8 @@ def answers_of(model: Model, rows: Rows) -> FloatArray:
         return shares_of(counts[model.captured(rows)].astype(np.float64))[None]
     columns, said = np.ascontiguousarray(rows.T), model.observation
     found = [tree.value[tree.leaves][leaf_positions(tree, columns)] for tree in model.trees]
-    if not said.of_labels and model.classes is None:
-        raise NotCoveredError("its leaves tell nothing of targets")
     if not said.of_labels:
-        return np.full((len(found), len(rows), model.n_classes), 1.0 / model.n_classes)
+        raise NotCoveredError(f"what the leaves of its {model.kind} say of labels is not read")
     if not isinstance(said, BoostedSums):
         return np.stack(found) if model.classes is None else shares_of(np.stack(found))
     scores = np.concatenate(

@@ -40,6 +40,9 @@ from pytest_draft.timebox import TimeBox
 MOST_ENTRIES = 40_000_000
 """Most (tree, row) pairs of which other datasets are looked for: each takes some 40 bytes."""
 
+LIMIT_ONLY = "its leaves tell of values, of which only a limit is known; release leaves that tell of classes alone"
+"""Why nothing passes by what somebody gets who knows all other rows, though figures of it are shown."""
+
 
 class SideSearches:
     """What is found out beside the attack of one examination.
@@ -118,13 +121,14 @@ class SideSearches:
             if self.known_others is None:
                 raise NotCoveredError(OTHER_ROWS)
         self.explained = self.known_others is not None and explained
+        limit = LIMIT_ONLY if inputs.forest.observation.reads else None
         if self.known_others is not None:
             informed = informed_figures(
                 self.known_others, inputs.domain, data, self._known, inputs.slices, self._record.limits.total
             )
             if informed is None and self._record.limits.total.over:
                 self._fall_short()
-            self._record.facts = replace(self._record.facts, informed=informed, not_informed=None)
+            self._record.facts = replace(self._record.facts, informed=informed, not_informed=limit)
             if self._enough is None or self._enough.decided(self._record.examination()) in (None, EVERY_RULE):
                 with self._record.clock("informed"):
                     self.known_others = found = with_what_passes_need(

@@ -32,7 +32,9 @@ def _judged(examination: Examination, allowed: Bar) -> Outcome:
     if informed is not None:
         shown = f"somebody who knows all rows but one reads that one out of the file with certainty: {_told(informed)}"
         bounds = informed.least_determined_rows, informed.most_determined_rows
-        return as_known(examination, informed, allowed.judge(bounds, shown, between=shown))
+        outcome = as_known(examination, informed, allowed.judge(bounds, shown, between=shown))
+        if outcome.result != "passed" or examination.not_informed is None:
+            return outcome
     why = examination.not_informed or "; ".join(dict.fromkeys(examination.reasons))
     return Outcome("inconclusive", f"how many rows the file determines was not found out{': ' * bool(why)}{why}")
 

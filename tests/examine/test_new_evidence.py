@@ -34,7 +34,6 @@ from studies.files import through_file
 class ColumnMeans(Answers):
     """Of each leaf only the mean of one column over its rows."""
 
-    of_labels = False
     named = "column means"
 
     def answered_by_kind(self, counts, values):
@@ -169,6 +168,8 @@ def test_it_is_attacked_bounded_guessed_and_judged(examined):
     assert told["c"] == 1.0  # whoever knows all other rows reads the column that it tells of
     checks = {check.rule: check for check in judge(found, default_policy())}
     assert "only the mean of a column in its leaves" in checks["counts-published"].sentence
+    unread = ("given-all-other-rows", "determined-rows", "label-told", "membership")
+    assert not [rule for rule in unread if checks[rule].result == "passed"]
 
 
 @pytest.mark.nightly

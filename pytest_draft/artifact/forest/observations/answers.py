@@ -118,6 +118,7 @@ class Shares(Answers):
     """To how many decimals the shares were rounded; None where they are as exact as their type."""
     tolerance: float
     """How far a share can be off: half of the last decimal, or what rounding to its type does."""
+    of_labels: ClassVar[bool] = True
     named: ClassVar[str] = "leaf fractions"
     varies_with_rate: ClassVar[bool] = True
 
@@ -176,6 +177,7 @@ class WinningLabels(Answers):
     tell these two apart; an attack may try both. False where two leaves side by side have one label, which no split of
     scikit-learn's brings about.
     """
+    of_labels: ClassVar[bool] = True
     named: ClassVar[str] = "labels"
 
     def possible(self, value: FloatArray, n_draws: int, room: int) -> Possible:  # noqa: D102
@@ -197,6 +199,7 @@ class WinningLabels(Answers):
 class MeanTargets(Answers):
     """A regressor's mean target: of its rows, that somebody is there."""
 
+    of_labels: ClassVar[bool] = True
     has_targets: ClassVar[bool] = True
 
     def possible(self, value: FloatArray, n_draws: int, room: int) -> Possible:  # noqa: D102

@@ -38,8 +38,10 @@ class Observation:
     """Whether a mechanism of differential privacy made the trees, so that no split follows from rows alone."""
     has_targets: ClassVar[bool] = False
     """Whether leaves hold the mean targets of a regressor."""
-    of_labels: ClassVar[bool] = True
-    """Whether leaves tell anything of labels or targets."""
+    of_labels: ClassVar[bool] = False
+    """Whether `Tree.value` has a column for each class, and says what speaks for it, or is a target or score. Where it
+    is false, what leaves tell of labels is not known, so that nothing passes by it.
+    """
     named: ClassVar[str] = "counts"
     """What cannot come from wrong rows, for messages."""
     varies_with_rate: ClassVar[bool] = False
@@ -86,6 +88,7 @@ class Observation:
 class NodeCounts(Observation):
     """How many rows reached each node, or draws of them where rows were drawn."""
 
+    of_labels: ClassVar[bool] = True
     exact: ClassVar[bool] = True
     _counts: ClassVar[CountsPublished] = "rows of each class"
 
@@ -124,6 +127,7 @@ class RowNumbers(NodeCounts):
 class Released(Observation):
     """What a mechanism released."""
 
+    of_labels: ClassVar[bool] = True
     released: ClassVar[bool] = True
     no_rows: ClassVar[str] = "its leaves do not hold the numbers of rows, but what a mechanism released"
 
@@ -251,6 +255,7 @@ class BoostedSums(Observation):
     number of rows is known, it is `Tree.n_distinct`, and `Tree.weight` too; else both are 0.
     """
 
+    of_labels: ClassVar[bool] = True
     loss: Loss
     base: FloatArray
     """Shape (n_scores,). Each score before the first tree; see `score_of`."""
