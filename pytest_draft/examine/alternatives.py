@@ -226,7 +226,9 @@ class SideSearches:
                     extremes=self._attack.extremes,
                     others=None if inputs.holdout is None else inputs.holdout.rows,
                 )
-        except (NotCoveredError, DataError):  # such as rows that a domain file excludes
+        except (NotCoveredError, DataError) as error:  # such as rows that a domain file excludes
+            if times is not None:
+                self._record.fall_short(f"it is not known how close any attacker could get: {error}")
             return None
         except OutOfTimeError:
             longer = self._record.limits.longer
